@@ -1,0 +1,229 @@
+// Package manifest has the words of the chain: Manifest, Table, File, Ref,
+// Snapshot, BatchID, and their deterministic encoding.
+//
+// Duty: define the numbered objects that commit a batch, field by field as in
+// docs/FORMAT.md, and Apply, the one function that says whether a manifest may
+// follow another.
+//
+// Invariants: encoding is a pure function of the value; decoding refuses an
+// unknown format or an unknown field loudly; Apply refuses gaps, wrong parents,
+// bases below the floor and progress that falls.
+//
+// It never touches a store, a clock or randomness.
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"batcher/schema"
+	"batcher/source"
+)
+
+// Format is the version of every object under _batcher/ that this code writes.
+const Format = 1
+
+// Seq numbers the manifests of a pipeline, contiguous from 0 (genesis).
+type Seq int64
+
+// Generation counts rewinds: attempts of an older one can never commit.
+type Generation int64
+
+// Kind is what a manifest does to the chain.
+type Kind string
+
+// The kinds of manifest.
+const (
+	Genesis   Kind = "genesis"
+	Data      Kind = "data"
+	Compact   Kind = "compact"
+	Rewrite   Kind = "rewrite"
+	Replay    Kind = "replay"
+	Replace   Kind = "replace"
+	Republish Kind = "republish"
+	Adopt     Kind = "adopt"
+	Floor     Kind = "floor"
+	Expire    Kind = "expire"
+	Gap       Kind = "gap"
+	Rewind    Kind = "rewind"
+)
+
+// SHA256 is the hash of an object's bytes; 64 hex digits in JSON.
+type SHA256 [32]byte
+
+// Attempt is 128 random bits, drawn once per batch attempt before its first
+// write; 32 hex digits in JSON and in keys.
+type Attempt [16]byte
+
+// BatchID names what a batch consumed: see NewBatchID.
+type BatchID [16]byte
+
+// Parent names the manifest that a manifest was built on.
+type Parent struct {
+	Seq     Seq     `json:"seq"`
+	Attempt Attempt `json:"attempt"`
+	SHA256  SHA256  `json:"sha256"`
+}
+
+// Ref names a run of bytes in an immutable state object by place and hash.
+type Ref struct {
+	Key    string `json:"key"`    // below the store's root
+	Offset int64  `json:"offset"` // first byte
+	Size   int64  `json:"size"`   // bytes
+	SHA256 SHA256 `json:"sha256"` // of these bytes
+}
+
+// Manifest is one numbered object of the chain.
+type Manifest struct {
+	Format     int              `json:"format"`
+	Pipeline   string           `json:"pipeline"` // pipeline id: name, "-", 32 hex digits
+	Seq        Seq              `json:"seq"`
+	Kind       Kind             `json:"kind"`
+	Attempt    Attempt          `json:"attempt"`
+	Base       Seq              `json:"base"`   // head on which the attempt started
+	Parent     *Parent          `json:"parent"` // nil in genesis only
+	GCFloor    Seq              `json:"gc_floor"`
+	RetainFrom Seq              `json:"retain_from"`
+	Generation Generation       `json:"generation"`
+	Progress   Progress         `json:"progress"` // after this manifest
+	Batch      *Batch           `json:"batch,omitempty"`
+	Gaps       []GapRecord      `json:"gaps,omitempty"`
+	Tables     map[string]Table `json:"tables"` // every table of the pipeline
+	Config     Config           `json:"config"`
+	Writer     Writer           `json:"writer"`
+	CreatedAt  time.Time        `json:"created_at"` // information; never before the parent's
+}
+
+// Config is what the writer's pipeline file said where it binds later runs.
+type Config struct {
+	Hash     string `json:"hash"`      // sha256 of the settings that decide what is written
+	Source   string `json:"source"`    // location, without secrets
+	Format   string `json:"format"`    // input format
+	RecordID string `json:"record_id"` // how records are identified
+	Table    string `json:"table"`     // main table
+	Dead     string `json:"dead"`      // dead-letter table
+}
+
+// Writer is information about the process that made the manifest.
+type Writer struct {
+	Version string `json:"version"`
+	Host    string `json:"host"`
+	PID     int    `json:"pid"`
+}
+
+// Batch is what a data manifest consumed.
+type Batch struct {
+	ID      BatchID            `json:"id"`
+	Ranges  List[source.Range] `json:"ranges"`
+	Objects int64              `json:"objects"` // objects the ranges belong to
+	Late    int64              `json:"late"`    // of these, older than the lookback
+	Rows    RowCounts          `json:"rows"`
+	Bytes   int64              `json:"bytes"` // decoded bytes read
+}
+
+// RowCounts says where the records of a batch went:
+// Written + Dead + Duplicate + Late = Read.
+type RowCounts struct {
+	Read      int64 `json:"read"`
+	Written   int64 `json:"written"`
+	Late      int64 `json:"late"`
+	Dead      int64 `json:"dead"`
+	Duplicate int64 `json:"duplicate"`
+}
+
+// GapRecord is a part of the source that was given up on purpose.
+type GapRecord struct {
+	Key    string `json:"key"`
+	From   int64  `json:"from"`
+	Reason string `json:"reason"`
+}
+
+// Table is the state of one output after a manifest, and what the manifest
+// did to it.
+type Table struct {
+	Schema  SchemaRef  `json:"schema"`
+	Version int64      `json:"version"`  // dense version of its Delta table; -1 before the first
+	LastSeq Seq        `json:"last_seq"` // last manifest that touched it
+	Live    Live       `json:"live"`     // every live file
+	Add     List[File] `json:"add"`      // files this manifest made live
+	Remove  List[File] `json:"remove"`   // files this manifest took away
+}
+
+// SchemaRef holds a schema in place or, when it is long, by reference.
+type SchemaRef struct {
+	SHA256 SHA256         `json:"sha256"` // of the encoded schema: two equal schemas have equal hashes
+	Inline *schema.Schema `json:"inline,omitempty"`
+	Ref    *Ref           `json:"ref,omitempty"`
+}
+
+// Live is the set of live files: segments, oldest first, then the recent files
+// that no segment holds yet.
+type Live struct {
+	Files    int64     `json:"files"`
+	Rows     int64     `json:"rows"`
+	Bytes    int64     `json:"bytes"`
+	Segments List[Ref] `json:"segments"` // each a run of JSON lines of File
+	Recent   []File    `json:"recent,omitempty"`
+}
+
+// File is one immutable Parquet object of a table.
+type File struct {
+	Key     string            `json:"key"` // below the store's root
+	Size    int64             `json:"size"`
+	Rows    int64             `json:"rows"`
+	SHA256  SHA256            `json:"sha256"`
+	Seq     Seq               `json:"seq,omitempty"` // manifest that added it; set in Live lists
+	Columns []ColumnStats     `json:"columns,omitempty"`
+	Schema  SHA256            `json:"schema"`              // hash of the schema it was written under
+	Part    map[string]string `json:"partition,omitempty"` // partition values
+}
+
+// ColumnStats are the statistics of one of the first 32 leaf columns that lie
+// in no list or map. Min and Max are exact JSON values in the form TABLES
+// gives for Delta: they are absent where the type has none, where a float
+// column holds a NaN, and where all is null.
+type ColumnStats struct {
+	ID    int32           `json:"id"` // field id of the leaf
+	Nulls int64           `json:"nulls"`
+	Min   json.RawMessage `json:"min,omitempty"`
+	Max   json.RawMessage `json:"max,omitempty"`
+}
+
+// Progress is how far the source is consumed. A pipeline has one source, so
+// one of the members is set once something was planned.
+type Progress struct {
+	Files *FilesProgress `json:"files,omitempty"`
+}
+
+// FilesProgress is the set of consumed objects. It never forgets.
+type FilesProgress struct {
+	Start    *time.Time        `json:"start,omitempty"` // objects modified before are not part of the source
+	Count    int64             `json:"count"`           // consumed objects
+	Sum      source.Hash       `json:"sum"`             // sum of their identity hashes modulo 2^128
+	Newest   time.Time         `json:"newest,omitzero"` // newest modification time consumed
+	Segments List[ConsumedRef] `json:"segments"`
+	Recent   []byte            `json:"recent,omitempty"` // entries that no segment holds yet
+	Open     []OpenObject      `json:"open,omitempty"`   // objects consumed in part
+	Relisted time.Time         `json:"relisted,omitzero"`
+}
+
+// ConsumedRef names a sorted segment of consumed objects.
+type ConsumedRef struct {
+	Ref
+	Count   int64 `json:"count"`
+	FromDay int32 `json:"from_day"` // first UTC day (days since 1970-01-01) of its entries
+	ToDay   int32 `json:"to_day"`   // first day after them
+}
+
+// OpenObject is an object larger than a batch that is being consumed in ranges.
+type OpenObject struct {
+	Key      string          `json:"key"`
+	ETag     string          `json:"etag,omitempty"`
+	Size     int64           `json:"size"`
+	Modified time.Time       `json:"modified"`
+	Next     source.Position `json:"next"`
+}
+
+// String names a seq as people see it.
+func (s Seq) String() string { return fmt.Sprintf("%d", int64(s)) }

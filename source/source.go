@@ -1,0 +1,61 @@
+// Package source says what a source of records is: partitions, positions,
+// half-open ranges, and Progress, the one place where it is written down what
+// has been consumed.
+//
+// Duty: the words and interfaces that every kind of source shares: plan a
+// bounded range from Progress, read exactly that range again and again.
+//
+// Invariants: a Range never changes after the seal; reading it again yields the
+// same bytes or fails with a Gap; Progress never falls within a generation.
+//
+// It never reads a store itself and never decides what is committed.
+package source
+
+import (
+	"encoding/hex"
+	"fmt"
+	"time"
+)
+
+// Position is a place in a partition: for an object the number of bytes of its
+// decompressed stream, for a topic partition the offset. It counts from 0.
+type Position int64
+
+// Hash is 16 bytes of SHA-256: the form in which keys, identities and contents
+// are remembered. Its text form is 32 hex digits.
+type Hash [16]byte
+
+// String returns 32 hex digits.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText returns 32 hex digits.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText takes 32 hex digits.
+func (h *Hash) UnmarshalText(b []byte) error {
+	if len(b) != 2*len(h) {
+		return fmt.Errorf("hash %q: want %d hex digits", b, 2*len(h))
+	}
+	_, err := hex.Decode(h[:], b)
+	return err
+}
+
+// IsZero says whether the hash was never set.
+func (h Hash) IsZero() bool { return h == Hash{} }
+
+// Range is a part of one partition that one batch consumed: the records whose
+// first byte stands at [From, To). For objects the partition is the object as
+// it was when it was read.
+type Range struct {
+	Key      string    `json:"key"`              // object key below the source path
+	ETag     string    `json:"etag,omitempty"`   // with Size the identity that reads are pinned to
+	Size     int64     `json:"size"`             // bytes as stored
+	Modified time.Time `json:"modified"`         // as listed
+	From     Position  `json:"from"`             // first position
+	To       Position  `json:"to"`               // first position after the range
+	Last     bool      `json:"last"`             // nothing follows To in this object
+	Records  int64     `json:"records"`          // records whose first byte is in the range
+	IDSum    Hash      `json:"id_sum"`           // sum of the records' id hashes, modulo 2^128
+	Content  Hash      `json:"content,omitzero"` // hash of the stored bytes; set with the last range
+	Broken   string    `json:"broken,omitempty"` // the container's defect when the object was quarantined
+}
