@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"batcher/schema"
+	"batcher/segment"
 	"batcher/source"
 )
 
@@ -50,7 +51,7 @@ const (
 )
 
 // SHA256 is the hash of an object's bytes; 64 hex digits in JSON.
-type SHA256 [32]byte
+type SHA256 = segment.SHA256
 
 // Attempt is 128 random bits, drawn once per batch attempt before its first
 // write; 32 hex digits in JSON and in keys.
@@ -66,14 +67,6 @@ type Parent struct {
 	SHA256  SHA256  `json:"sha256"`
 }
 
-// Ref names a run of bytes in an immutable state object by place and hash.
-type Ref struct {
-	Key    string `json:"key"`    // below the store's root
-	Offset int64  `json:"offset"` // first byte
-	Size   int64  `json:"size"`   // bytes
-	SHA256 SHA256 `json:"sha256"` // of these bytes
-}
-
 // Manifest is one numbered object of the chain.
 type Manifest struct {
 	Format     int              `json:"format"`
@@ -86,7 +79,7 @@ type Manifest struct {
 	GCFloor    Seq              `json:"gc_floor"`
 	RetainFrom Seq              `json:"retain_from"`
 	Generation Generation       `json:"generation"`
-	Progress   Progress         `json:"progress"` // after this manifest
+	Progress   source.Progress  `json:"progress"` // after this manifest
 	Batch      *Batch           `json:"batch,omitempty"`
 	Gaps       []GapRecord      `json:"gaps,omitempty"`
 	Tables     map[string]Table `json:"tables"` // every table of the pipeline
@@ -114,12 +107,12 @@ type Writer struct {
 
 // Batch is what a data manifest consumed.
 type Batch struct {
-	ID      BatchID            `json:"id"`
-	Ranges  List[source.Range] `json:"ranges"`
-	Objects int64              `json:"objects"` // objects the ranges belong to
-	Late    int64              `json:"late"`    // of these, older than the lookback
-	Rows    RowCounts          `json:"rows"`
-	Bytes   int64              `json:"bytes"` // decoded bytes read
+	ID      BatchID                    `json:"id"`
+	Ranges  segment.List[source.Range] `json:"ranges"`
+	Objects int64                      `json:"objects"` // objects the ranges belong to
+	Late    int64                      `json:"late"`    // of these, older than the lookback
+	Rows    RowCounts                  `json:"rows"`
+	Bytes   int64                      `json:"bytes"` // decoded bytes read
 }
 
 // RowCounts says where the records of a batch went:
@@ -142,29 +135,29 @@ type GapRecord struct {
 // Table is the state of one output after a manifest, and what the manifest
 // did to it.
 type Table struct {
-	Schema  SchemaRef  `json:"schema"`
-	Version int64      `json:"version"`  // dense version of its Delta table; -1 before the first
-	LastSeq Seq        `json:"last_seq"` // last manifest that touched it
-	Live    Live       `json:"live"`     // every live file
-	Add     List[File] `json:"add"`      // files this manifest made live
-	Remove  List[File] `json:"remove"`   // files this manifest took away
+	Schema  SchemaRef          `json:"schema"`
+	Version int64              `json:"version"`  // dense version of its Delta table; -1 before the first
+	LastSeq Seq                `json:"last_seq"` // last manifest that touched it
+	Live    Live               `json:"live"`     // every live file
+	Add     segment.List[File] `json:"add"`      // files this manifest made live
+	Remove  segment.List[File] `json:"remove"`   // files this manifest took away
 }
 
 // SchemaRef holds a schema in place or, when it is long, by reference.
 type SchemaRef struct {
 	SHA256 SHA256         `json:"sha256"` // of the encoded schema: two equal schemas have equal hashes
 	Inline *schema.Schema `json:"inline,omitempty"`
-	Ref    *Ref           `json:"ref,omitempty"`
+	Ref    *segment.Ref   `json:"ref,omitempty"`
 }
 
 // Live is the set of live files: segments, oldest first, then the recent files
 // that no segment holds yet.
 type Live struct {
-	Files    int64     `json:"files"`
-	Rows     int64     `json:"rows"`
-	Bytes    int64     `json:"bytes"`
-	Segments List[Ref] `json:"segments"` // each a run of JSON lines of File
-	Recent   []File    `json:"recent,omitempty"`
+	Files    int64                     `json:"files"`
+	Rows     int64                     `json:"rows"`
+	Bytes    int64                     `json:"bytes"`
+	Segments segment.List[segment.Ref] `json:"segments"` // each a run of JSON lines of File
+	Recent   []File                    `json:"recent,omitempty"`
 }
 
 // File is one immutable Parquet object of a table.
@@ -188,41 +181,6 @@ type ColumnStats struct {
 	Nulls int64           `json:"nulls"`
 	Min   json.RawMessage `json:"min,omitempty"`
 	Max   json.RawMessage `json:"max,omitempty"`
-}
-
-// Progress is how far the source is consumed. A pipeline has one source, so
-// one of the members is set once something was planned.
-type Progress struct {
-	Files *FilesProgress `json:"files,omitempty"`
-}
-
-// FilesProgress is the set of consumed objects. It never forgets.
-type FilesProgress struct {
-	Start    *time.Time        `json:"start,omitempty"` // objects modified before are not part of the source
-	Count    int64             `json:"count"`           // consumed objects
-	Sum      source.Hash       `json:"sum"`             // sum of their identity hashes modulo 2^128
-	Newest   time.Time         `json:"newest,omitzero"` // newest modification time consumed
-	Segments List[ConsumedRef] `json:"segments"`
-	Recent   []byte            `json:"recent,omitempty"` // entries that no segment holds yet
-	Open     []OpenObject      `json:"open,omitempty"`   // objects consumed in part
-	Relisted time.Time         `json:"relisted,omitzero"`
-}
-
-// ConsumedRef names a sorted segment of consumed objects.
-type ConsumedRef struct {
-	Ref
-	Count   int64 `json:"count"`
-	FromDay int32 `json:"from_day"` // first UTC day (days since 1970-01-01) of its entries
-	ToDay   int32 `json:"to_day"`   // first day after them
-}
-
-// OpenObject is an object larger than a batch that is being consumed in ranges.
-type OpenObject struct {
-	Key      string          `json:"key"`
-	ETag     string          `json:"etag,omitempty"`
-	Size     int64           `json:"size"`
-	Modified time.Time       `json:"modified"`
-	Next     source.Position `json:"next"`
 }
 
 // String names a seq as people see it.
