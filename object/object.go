@@ -92,6 +92,20 @@ type GetOptions struct {
 	ETag  string // if set, fail with ErrChanged unless the object has this ETag
 }
 
+// Span returns the half-open range of bytes [from, to) that the options name in
+// an object of the given size. A range that begins at or after the end is
+// empty, not an error; a negative From or Limit is ErrUnsupported.
+func (o GetOptions) Span(sizeBytes int64) (from, to int64, err error) {
+	if o.From < 0 || o.Limit < 0 {
+		return 0, 0, fmt.Errorf("range from %d limit %d: %w", o.From, o.Limit, ErrUnsupported)
+	}
+	from, to = min(o.From, sizeBytes), sizeBytes
+	if o.Limit > 0 && o.Limit < to-from {
+		to = from + o.Limit
+	}
+	return from, to, nil
+}
+
 // Store is the shared interface of every place that batcher reads or writes.
 // Keys are relative to the store's root, use "/" and never begin with it.
 // All methods are safe for concurrent use. Errors wrap exactly one sentinel,
