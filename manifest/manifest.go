@@ -14,7 +14,6 @@ package manifest
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"batcher/schema"
@@ -111,8 +110,20 @@ type Batch struct {
 	Ranges  segment.List[source.Range] `json:"ranges"`
 	Objects int64                      `json:"objects"` // objects the ranges belong to
 	Late    int64                      `json:"late"`    // of these, older than the lookback
+	Touched segment.List[Touched]      `json:"touched"` // consumed objects that got a new identity around the same content
 	Rows    RowCounts                  `json:"rows"`
 	Bytes   int64                      `json:"bytes"` // decoded bytes read
+}
+
+// Touched is a consumed object whose identity changed while its content did
+// not: its entry in the consumed set is replaced, none of its records is read.
+type Touched struct {
+	Key      string      `json:"key"`
+	ETag     string      `json:"etag,omitempty"`
+	Size     int64       `json:"size"`
+	Modified time.Time   `json:"modified"`
+	Content  source.Hash `json:"content"`
+	Was      source.Hash `json:"was"` // identity hash that the entry had
 }
 
 // RowCounts says where the records of a batch went:
@@ -145,7 +156,8 @@ type Table struct {
 
 // SchemaRef holds a schema in place or, when it is long, by reference.
 type SchemaRef struct {
-	SHA256 SHA256         `json:"sha256"` // of the encoded schema: two equal schemas have equal hashes
+	SHA256 SHA256         `json:"sha256"`  // of the encoded schema: two equal schemas have equal hashes
+	LastID int32          `json:"last_id"` // highest field id ever given in the table
 	Inline *schema.Schema `json:"inline,omitempty"`
 	Ref    *segment.Ref   `json:"ref,omitempty"`
 }
@@ -182,6 +194,3 @@ type ColumnStats struct {
 	Min   json.RawMessage `json:"min,omitempty"`
 	Max   json.RawMessage `json:"max,omitempty"`
 }
-
-// String names a seq as people see it.
-func (s Seq) String() string { return fmt.Sprintf("%d", int64(s)) }

@@ -91,13 +91,15 @@ func (r Ref) Check(run []byte) error {
 }
 
 // List is a list that stands in a manifest in place, or by reference to a run
-// when it is long. Exactly one of Items and Ref is set; both empty is the empty
-// list.
+// when it is long. Items of a list by reference are there only once loaded.
 type List[T any] struct {
 	Items []T
 	Ref   *Ref
 	Count int64 // number of items, also when they stand elsewhere
 }
+
+// Loaded says whether Items holds the whole list.
+func (l List[T]) Loaded() bool { return int64(len(l.Items)) == l.Count }
 
 // Of returns the list of the items, in place.
 func Of[T any](items []T) List[T] { return List[T]{Items: items, Count: int64(len(items))} }
@@ -144,8 +146,8 @@ func (l *List[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Externalize moves the items into a run of the pack when their JSON is over
-// InlineLimit, and otherwise returns the list as it is.
+// Externalize writes the items into a run of the pack when their JSON is over
+// InlineLimit; otherwise it returns the list as it is.
 func Externalize[T any](l List[T], p *Pack) (List[T], error) {
 	if l.Ref != nil || len(l.Items) == 0 {
 		return l, nil
@@ -159,7 +161,7 @@ func Externalize[T any](l List[T], p *Pack) (List[T], error) {
 		return l, err
 	}
 	ref := p.Add(run)
-	return List[T]{Ref: &ref, Count: l.Count}, nil
+	return List[T]{Items: l.Items, Ref: &ref, Count: l.Count}, nil
 }
 
 // head is the first line of a run of JSON lines.

@@ -1,0 +1,267 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"batcher/manifest"
+	"batcher/object"
+	"batcher/schema"
+	"batcher/segment"
+	"batcher/source"
+)
+
+// Proposal is a change that wants to become the next manifest. What is
+// cumulative is not in it: it is computed anew from the parent on every try.
+type Proposal struct {
+	Kind    manifest.Kind
+	Attempt manifest.Attempt
+	Base    manifest.Snapshot // head on which the attempt started
+	Batch   *manifest.Batch   // data only; ranges in place
+	Tables  map[string]Delta  // tables that change
+	Config  manifest.Config   // configuration the files were written under
+	Floor   manifest.Seq      // floor only: the floor to set, own seq if larger
+	Advance Advance           // progress after this batch; nil leaves it as it is
+}
+
+// Advance computes the progress that follows parent when the proposal's ranges
+// are consumed. Runs that no longer fit in place go into the pack.
+type Advance func(ctx context.Context, parent *source.FilesProgress, pack *segment.Pack) (*source.FilesProgress, error)
+
+// Delta is what a proposal does to one table.
+type Delta struct {
+	Schema *schema.Schema // under which the files were written: the base's, perhaps with more columns
+	Add    []manifest.File
+}
+
+// Outcome is how a proposal ended: Committed (with Receipt), Already, Replan,
+// Reencode or Abort. Head is the newest manifest seen.
+type Outcome struct {
+	Decision
+	Head    manifest.Snapshot
+	Receipt Receipt
+}
+
+// Append brings a proposal into the chain, or says why it may not. All its data
+// files must be acknowledged by the store. The steps, and why no two may swap:
+//  1. decide on the head: the floor is checked before the slot is touched;
+//  2. build the manifest on exactly this head: only own deltas survive a lost
+//     race, all cumulative references come from the parent;
+//  3. put the state object: a manifest must never name a run that is not there;
+//  4. settle the slot: the commit;
+//  5. look at the occupant: our attempt is a success even if we were told
+//     otherwise; a parent other than ours is a fork; anything else is a rival,
+//     which becomes the head of the next turn.
+func (l *Log) Append(ctx context.Context, p Proposal) (Outcome, error) {
+	head := p.Base
+	var rivals []*manifest.Manifest
+	writes, err := p.writes()
+	if err != nil {
+		return Outcome{Head: head}, err
+	}
+	for turn := range l.budget.Rebases {
+		d := Decide(Facts{Base: p.Base.Manifest, Head: head.Manifest, Rivals: rivals,
+			Ranges: p.ranges(), Config: p.Config.Hash, Writes: writes})
+		if d.Verdict != Propose {
+			return Outcome{Decision: d, Head: head}, nil
+		}
+		occ, mine, err := l.propose(ctx, p, head, turn)
+		if err != nil {
+			return l.failed(ctx, p, head, err)
+		}
+		next, err := head.Apply(occ.m, occ.sum)
+		if err != nil {
+			return Outcome{Head: head}, fmt.Errorf("%w: fork at manifest %d: %w", ErrDamaged, int64(occ.m.Seq), err)
+		}
+		head = next
+		if occ.m.Attempt == p.Attempt {
+			if occ.sum != mine {
+				return Outcome{Head: head}, fmt.Errorf("%w: manifest %d has our attempt but other bytes (I13)", ErrDamaged, int64(occ.m.Seq))
+			}
+			return Outcome{Decision: Decision{Verdict: Committed}, Head: head,
+				Receipt: Receipt{occ.m.Seq, occ.m.Attempt, occ.sum}}, nil
+		}
+		if err := l.LoadRanges(ctx, occ.m); err != nil {
+			return Outcome{Head: head}, err
+		}
+		l.log.Debug("lost a slot", "seq", int64(occ.m.Seq), "attempt", p.Attempt.String(), "rival", occ.m.Attempt.String())
+		rivals = append(rivals, occ.m)
+	}
+	return Outcome{Head: head}, fmt.Errorf("%w: lost %d races in a row", ErrUnresolved, l.budget.Rebases)
+}
+
+// failed ends a proposal that could not be made. A run that is named but absent
+// is no loss when garbage collection has passed the attempt's base meanwhile:
+// then the attempt is fenced.
+func (l *Log) failed(ctx context.Context, p Proposal, head manifest.Snapshot, err error) (Outcome, error) {
+	var missing *MissingError
+	if !errors.As(err, &missing) {
+		return Outcome{Head: head}, err
+	}
+	now, refreshErr := l.Refresh(ctx, head)
+	if refreshErr != nil {
+		return Outcome{Head: head}, errors.Join(err, refreshErr)
+	}
+	if p.Base.Manifest.Seq < now.Manifest.GCFloor {
+		return Outcome{Decision: Decision{Abort, fmt.Sprintf("base %d is below the floor %d", p.Base.Manifest.Seq, now.Manifest.GCFloor)}, Head: now}, nil
+	}
+	return Outcome{Head: now}, err
+}
+
+// propose builds the manifest on head, stores its state object and settles its
+// slot. It returns the slot's occupant and the hash of our own bytes.
+func (l *Log) propose(ctx context.Context, p Proposal, head manifest.Snapshot, turn int) (occupant, manifest.SHA256, error) {
+	pack := segment.NewPack(l.layout.State(p.Base.Manifest.Seq, p.Attempt, turn))
+	m, err := l.build(ctx, p, head, pack)
+	if err != nil {
+		return occupant{}, manifest.SHA256{}, err
+	}
+	body, err := manifest.EncodeManifest(m)
+	if err != nil {
+		return occupant{}, manifest.SHA256{}, err
+	}
+	sum := manifest.Sum(body)
+	if _, err := head.Apply(m, sum); err != nil {
+		return occupant{}, sum, fmt.Errorf("own proposal, nothing was written: %w", err)
+	}
+	if len(pack.Bytes()) > 0 {
+		if err := l.putState(ctx, pack); err != nil {
+			return occupant{}, sum, err
+		}
+	}
+	occ, err := l.settle(ctx, m.Seq, body)
+	return occ, sum, err
+}
+
+// putState stores the runs of one proposal. Its key is used once.
+func (l *Log) putState(ctx context.Context, pack *segment.Pack) error {
+	if _, err := l.store.Put(ctx, pack.Key(), pack.Bytes(), object.Always); err != nil {
+		return fmt.Errorf("put state %s: %w", pack.Key(), err)
+	}
+	return nil
+}
+
+// build makes the manifest that p would be on top of head.
+func (l *Log) build(ctx context.Context, p Proposal, head manifest.Snapshot, pack *segment.Pack) (*manifest.Manifest, error) {
+	h := head.Manifest
+	m := &manifest.Manifest{
+		Format: manifest.Format, Pipeline: h.Pipeline, Seq: h.Seq + 1, Kind: p.Kind, Attempt: p.Attempt,
+		Base:    p.Base.Manifest.Seq,
+		Parent:  &manifest.Parent{Seq: h.Seq, Attempt: h.Attempt, SHA256: head.SHA256},
+		GCFloor: h.GCFloor, RetainFrom: h.RetainFrom, Generation: h.Generation,
+		Progress: h.Progress, Tables: map[string]manifest.Table{}, Config: p.Config, Writer: l.writer,
+		CreatedAt: later(l.clock.Now().UTC().Truncate(time.Millisecond), h.CreatedAt),
+	}
+	if p.Kind == manifest.Floor {
+		m.GCFloor = max(h.GCFloor, min(p.Floor, m.Seq))
+	}
+	if err := l.buildTables(ctx, p, h, m, pack); err != nil {
+		return nil, err
+	}
+	if p.Advance != nil {
+		before := h.Progress.Files
+		if before == nil {
+			before = &source.FilesProgress{}
+		}
+		after, err := p.Advance(ctx, before, pack)
+		if err != nil {
+			return nil, fmt.Errorf("progress after manifest %d: %w", int64(h.Seq), err)
+		}
+		m.Progress.Files = after
+	}
+	if p.Batch != nil {
+		b := *p.Batch
+		b.ID = manifest.NewBatchID(h.Pipeline, h.Generation, b.Ranges.Items)
+		var err error
+		if b.Ranges, err = segment.Externalize(b.Ranges, pack); err != nil {
+			return nil, err
+		}
+		if b.Touched, err = segment.Externalize(b.Touched, pack); err != nil {
+			return nil, err
+		}
+		m.Batch = &b
+	}
+	return m, nil
+}
+
+// buildTables carries every table over from h and applies the deltas.
+func (l *Log) buildTables(ctx context.Context, p Proposal, h, m *manifest.Manifest, pack *segment.Pack) error {
+	for name, t := range h.Tables {
+		t.Add, t.Remove = segment.List[manifest.File]{}, segment.List[manifest.File]{}
+		m.Tables[name] = t
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Tables)) {
+		t, ok := m.Tables[name]
+		if !ok {
+			return fmt.Errorf("table %q is not part of pipeline %s", name, h.Pipeline)
+		}
+		if err := l.applyDelta(ctx, &t, p.Tables[name], m.Seq, pack); err != nil {
+			return fmt.Errorf("table %q: %w", name, err)
+		}
+		m.Tables[name] = t
+	}
+	return nil
+}
+
+func (l *Log) applyDelta(ctx context.Context, t *manifest.Table, d Delta, seq manifest.Seq, pack *segment.Pack) error {
+	grown := false
+	if d.Schema != nil && d.Schema.LastID > t.Schema.LastID {
+		ref, err := manifest.NewSchemaRef(d.Schema, pack)
+		if err != nil {
+			return err
+		}
+		t.Schema, grown = ref, true
+	}
+	if len(d.Add) == 0 && !grown {
+		return nil
+	}
+	add := slices.Clone(d.Add)
+	for i := range add {
+		add[i].Seq = seq
+	}
+	items, err := loadList(ctx, l, t.Live.Segments)
+	if err != nil {
+		return err
+	}
+	if t.Live, err = t.Live.Append(items, add, pack); err != nil {
+		return err
+	}
+	if t.Add, err = segment.Externalize(segment.Of(add), pack); err != nil {
+		return err
+	}
+	t.Version++
+	t.LastSeq = seq
+	return nil
+}
+
+func (p Proposal) ranges() []source.Range {
+	if p.Batch == nil {
+		return nil
+	}
+	return p.Batch.Ranges.Items
+}
+
+// writes is the read set of the proposal's tables.
+func (p Proposal) writes() ([]TableWrite, error) {
+	var w []TableWrite
+	for _, name := range slices.Sorted(maps.Keys(p.Tables)) {
+		d := p.Tables[name]
+		growth := SameColumns
+		if d.Schema != nil && d.Schema.LastID > p.Base.Manifest.Tables[name].Schema.LastID {
+			growth = AddsColumns
+		}
+		w = append(w, TableWrite{name, growth})
+	}
+	return w, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

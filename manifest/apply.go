@@ -1,0 +1,319 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	"batcher/segment"
+	"batcher/source"
+)
+
+// Snapshot is the state of a pipeline after one manifest. The manifest is
+// cumulative, so it is the whole state, together with the hash of its bytes.
+type Snapshot struct {
+	Manifest *Manifest
+	SHA256   SHA256
+}
+
+// ViolationError says which invariant of docs/GUARANTEES.md a manifest breaks.
+type ViolationError struct {
+	Seq       Seq
+	Invariant string // "I1" … "I20"
+	Detail    string
+}
+
+// Error names the manifest, the invariant and what was found.
+func (v *ViolationError) Error() string {
+	return fmt.Sprintf("manifest %d violates %s: %s", int64(v.Seq), v.Invariant, v.Detail)
+}
+
+// Begin is the snapshot of the first manifest of a chain. It refuses anything
+// but a genesis.
+func Begin(m *Manifest, sum SHA256) (Snapshot, error) {
+	bad := func(inv, format string, args ...any) (Snapshot, error) {
+		return Snapshot{}, &ViolationError{m.Seq, inv, fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case m.Seq != 0 || m.Kind != Genesis:
+		return bad("I1", "a chain begins with kind genesis at 0, not %s at %d", m.Kind, m.Seq)
+	case m.Parent != nil:
+		return bad("I2", "genesis has a parent")
+	case m.Base != 0 || m.GCFloor != 0 || m.RetainFrom != 0 || m.Generation != 0:
+		return bad("I9", "genesis has a base, floor or generation")
+	}
+	return Snapshot{m, sum}, nil
+}
+
+// Apply returns the state after m, whose bytes have hash sum, or the invariant
+// that m breaks on top of s. This refusal is what exactly-once rests on: the
+// writer calls it before a PUT, the reader and verify after a GET. Lists that
+// stand elsewhere are checked as far as their counts go unless the caller has
+// loaded their items.
+func (s Snapshot) Apply(m *Manifest, sum SHA256) (Snapshot, error) {
+	for _, check := range []func(p *Snapshot, m *Manifest) (string, string){
+		checkLink, checkFloors, checkGeneration, checkBatch, checkProgress, checkTables, checkRefs,
+	} {
+		if inv, detail := check(&s, m); inv != "" {
+			return Snapshot{}, &ViolationError{m.Seq, inv, detail}
+		}
+	}
+	return Snapshot{m, sum}, nil
+}
+
+func broken(inv, format string, args ...any) (string, string) {
+	return inv, fmt.Sprintf(format, args...)
+}
+
+func checkLink(p *Snapshot, m *Manifest) (string, string) {
+	h := p.Manifest
+	switch {
+	case m.Seq != h.Seq+1:
+		return broken("I1", "seq %d follows %d", m.Seq, h.Seq)
+	case m.Kind == Genesis:
+		return broken("I1", "a second genesis")
+	case m.Parent == nil || m.Parent.Seq != h.Seq || m.Parent.Attempt != h.Attempt || m.Parent.SHA256 != p.SHA256:
+		return broken("I2", "parent is %+v, the manifest before has seq %d attempt %s sha256 %s", m.Parent, h.Seq, h.Attempt, p.SHA256)
+	case m.Pipeline != h.Pipeline && m.Kind != Adopt:
+		return broken("I3", "pipeline id %q, before %q", m.Pipeline, h.Pipeline)
+	case m.CreatedAt.Before(h.CreatedAt):
+		return broken("I9", "created_at falls from %s to %s", h.CreatedAt, m.CreatedAt)
+	}
+	return "", ""
+}
+
+func checkFloors(p *Snapshot, m *Manifest) (string, string) {
+	h := p.Manifest
+	switch {
+	case m.Base < 0 || m.Base > m.Seq-1:
+		return broken("I8", "base %d of seq %d", m.Base, m.Seq)
+	case m.Base < h.GCFloor:
+		return broken("I8", "base %d is below the floor %d", m.Base, h.GCFloor)
+	case m.GCFloor < h.GCFloor || m.GCFloor > m.Seq:
+		return broken("I9", "gc_floor goes from %d to %d at seq %d", h.GCFloor, m.GCFloor, m.Seq)
+	case m.RetainFrom < h.RetainFrom || m.RetainFrom > m.GCFloor:
+		return broken("I9", "retain_from goes from %d to %d under floor %d", h.RetainFrom, m.RetainFrom, m.GCFloor)
+	case m.Kind != Floor && m.GCFloor != h.GCFloor:
+		return broken("I9", "kind %s moves the floor", m.Kind)
+	case m.Kind != Expire && m.RetainFrom != h.RetainFrom:
+		return broken("I9", "kind %s moves retain_from", m.Kind)
+	}
+	return "", ""
+}
+
+func checkGeneration(p *Snapshot, m *Manifest) (string, string) {
+	want := p.Manifest.Generation
+	if m.Kind == Rewind || m.Kind == Adopt {
+		want++
+	}
+	if m.Generation != want {
+		return broken("I4", "generation %d of kind %s after %d", m.Generation, m.Kind, p.Manifest.Generation)
+	}
+	return "", ""
+}
+
+func checkBatch(p *Snapshot, m *Manifest) (string, string) {
+	if m.Kind != Data {
+		if m.Batch != nil && m.Kind == Floor {
+			return broken("I5", "kind %s carries a batch", m.Kind)
+		}
+		return "", ""
+	}
+	b := m.Batch
+	if b == nil {
+		return broken("I5", "a data manifest without a batch")
+	}
+	if r := b.Rows; r.Written+r.Dead+r.Duplicate+r.Late != r.Read {
+		return broken("I14", "rows written %d + dead %d + duplicate %d + late %d are not the %d read", r.Written, r.Dead, r.Duplicate, r.Late, r.Read)
+	}
+	if b.Ranges.Loaded() {
+		if id := NewBatchID(m.Pipeline, m.Generation, b.Ranges.Items); id != b.ID {
+			return broken("I5", "batch id %s, its ranges give %s", b.ID, id)
+		}
+	}
+	return "", ""
+}
+
+func checkProgress(p *Snapshot, m *Manifest) (string, string) {
+	if m.Kind == Rewind {
+		return "", ""
+	}
+	before, after := p.Manifest.Progress.Files, m.Progress.Files
+	switch {
+	case before == nil && after == nil:
+		return "", ""
+	case after == nil:
+		return broken("I4", "progress is gone")
+	case before == nil:
+		before = &source.FilesProgress{}
+	}
+	if after.Count < before.Count {
+		return broken("I4", "consumed objects fall from %d to %d", before.Count, after.Count)
+	}
+	if m.Kind != Data || !m.Batch.Ranges.Loaded() {
+		return "", ""
+	}
+	return checkRanges(before, after, m.Batch.Ranges.Items)
+}
+
+// checkRanges holds the ranges of a data manifest against the progress before
+// and after it.
+func checkRanges(before, after *source.FilesProgress, ranges []source.Range) (string, string) {
+	open := map[string]source.Position{}
+	for _, o := range before.Open {
+		open[o.Key] = o.Next
+	}
+	done := before.Count
+	seen := map[string]bool{}
+	for _, r := range ranges {
+		if seen[r.Key] {
+			return broken("I5", "object %q stands twice in the batch", r.Key)
+		}
+		seen[r.Key] = true
+		if r.From != open[r.Key] {
+			return broken("I4", "object %q is read from %d, its next position is %d", r.Key, r.From, open[r.Key])
+		}
+		delete(open, r.Key)
+		if r.Last {
+			done++
+		} else {
+			open[r.Key] = r.To
+		}
+	}
+	if after.Count != done {
+		return broken("I4", "%d objects consumed before and %d completed do not make %d", before.Count, done-before.Count, after.Count)
+	}
+	if len(after.Open) != len(open) {
+		return broken("I4", "%d objects stand open, the ranges leave %d", len(after.Open), len(open))
+	}
+	for _, o := range after.Open {
+		if next, ok := open[o.Key]; !ok || next != o.Next {
+			return broken("I4", "object %q stands open at %d, the ranges leave it at %d", o.Key, o.Next, next)
+		}
+	}
+	return "", ""
+}
+
+func checkTables(p *Snapshot, m *Manifest) (string, string) {
+	for name := range p.Manifest.Tables {
+		if _, ok := m.Tables[name]; !ok {
+			return broken("I19", "table %q is gone", name)
+		}
+	}
+	written := int64(0)
+	for name, t := range m.Tables {
+		if !ValidName(name) {
+			return broken("I19", "table name %q", name)
+		}
+		before, known := p.Manifest.Tables[name]
+		if !known {
+			before = Table{Version: -1}
+		}
+		if inv, detail := checkTable(name, &before, &t, m); inv != "" {
+			return inv, detail
+		}
+		rows, _ := sumFiles(t.Add)
+		written += rows.Rows
+	}
+	if m.Kind == Data && loaded(m) && written != m.Batch.Rows.Written+m.Batch.Rows.Dead+m.Batch.Rows.Late {
+		return broken("I14", "files with %d rows for %d records written, late and dead", written, m.Batch.Rows.Written+m.Batch.Rows.Dead+m.Batch.Rows.Late)
+	}
+	return "", ""
+}
+
+func checkTable(name string, before, t *Table, m *Manifest) (string, string) {
+	touched := t.Add.Count > 0 || t.Remove.Count > 0 || t.Schema.SHA256 != before.Schema.SHA256
+	version := before.Version
+	last := before.LastSeq
+	if touched {
+		version++
+		last = m.Seq
+	}
+	if t.Version != version || t.LastSeq != last {
+		return broken("I16", "table %q has version %d of seq %d, want %d of %d", name, t.Version, t.LastSeq, version, last)
+	}
+	if t.Schema.LastID < before.Schema.LastID {
+		return broken("I20", "table %q: last field id falls from %d to %d", name, before.Schema.LastID, t.Schema.LastID)
+	}
+	add, okAdd := sumFiles(t.Add)
+	remove, okRemove := sumFiles(t.Remove)
+	if !okAdd || !okRemove {
+		add.Rows, add.Bytes, remove.Rows, remove.Bytes = t.Live.Rows-before.Live.Rows, t.Live.Bytes-before.Live.Bytes, 0, 0
+	}
+	if t.Live.Files != before.Live.Files+t.Add.Count-t.Remove.Count ||
+		t.Live.Rows != before.Live.Rows+add.Rows-remove.Rows || t.Live.Bytes != before.Live.Bytes+add.Bytes-remove.Bytes {
+		return broken("I11", "table %q: live totals %d files %d rows do not follow from %d files %d rows, %d added, %d removed",
+			name, t.Live.Files, t.Live.Rows, before.Live.Files, before.Live.Rows, t.Add.Count, t.Remove.Count)
+	}
+	for _, f := range t.Add.Items {
+		if want := TableData(name) + own(m.Base, m.Attempt) + "/"; !strings.HasPrefix(f.Key, want) {
+			return broken("I8", "file %q is not below %q", f.Key, want)
+		}
+	}
+	return "", ""
+}
+
+func sumFiles(l segment.List[File]) (sum Live, ok bool) {
+	for i := range l.Items {
+		sum.Rows += l.Items[i].Rows
+		sum.Bytes += l.Items[i].Size
+	}
+	return sum, l.Loaded()
+}
+
+func loaded(m *Manifest) bool {
+	for _, t := range m.Tables {
+		if !t.Add.Loaded() {
+			return false
+		}
+	}
+	return true
+}
+
+// checkRefs is I19: what m refers to was referred to before, or is its own.
+func checkRefs(p *Snapshot, m *Manifest) (string, string) {
+	if m.Kind == Rewind {
+		return "", ""
+	}
+	mine := "/state/" + own(m.Base, m.Attempt) + "/"
+	known := map[segment.Ref]bool{}
+	for _, r := range p.Manifest.Refs() {
+		known[r] = true
+	}
+	for _, r := range m.Refs() {
+		if !known[r] && !strings.Contains(r.Key, mine) {
+			return broken("I19", "refers to %q, which is neither the parent's nor its own", r.Key)
+		}
+	}
+	return "", ""
+}
+
+// Refs lists every run that the manifest names in place. Runs named inside of
+// these runs (segments of long lists) are not among them.
+func (m *Manifest) Refs() []segment.Ref {
+	var refs []segment.Ref
+	add := func(r *segment.Ref) {
+		if r != nil {
+			refs = append(refs, *r)
+		}
+	}
+	if f := m.Progress.Files; f != nil {
+		add(f.Segments.Ref)
+		for i := range f.Segments.Items {
+			add(&f.Segments.Items[i].Ref)
+		}
+	}
+	if m.Batch != nil {
+		add(m.Batch.Ranges.Ref)
+		add(m.Batch.Touched.Ref)
+	}
+	for _, t := range m.Tables {
+		add(t.Schema.Ref)
+		add(t.Add.Ref)
+		add(t.Remove.Ref)
+		add(t.Live.Segments.Ref)
+		for i := range t.Live.Segments.Items {
+			add(&t.Live.Segments.Items[i])
+		}
+	}
+	return refs
+}
