@@ -1,0 +1,182 @@
+package config
+
+import (
+	"errors"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// directorySettle is what settle: auto means for a directory, where a file may
+// still be growing. An object on S3 appears whole.
+const directorySettle = 5 * time.Second
+
+// complete fills in the defaults that depend on other keys, makes paths
+// absolute, and checks what no single value can tell.
+func (d *decoder) complete(root *yaml.Node, p *Pipeline) {
+	d.require(root, "pipeline", "store", "source", "source.files", "source.files.path")
+	if p.Table == "" && d.where["table"] == nil {
+		p.Table = TableName(p.Name)
+	}
+	if p.DeadLetters.Table == "" && d.where["dead_letters.table"] == nil {
+		p.DeadLetters.Table = p.Table + "_dead"
+	}
+	if p.EventTime != nil && p.EventTime.Unit == "" {
+		p.EventTime.Unit = UnitISO
+	}
+	if p.Source.Files.Settle.Auto && !p.Source.Files.Path.IsS3() {
+		p.Source.Files.Settle.Age = directorySettle
+	}
+	d.absolutePaths(p)
+	d.checkTables(p)
+	d.checkPlaces(p)
+	d.checkSupported(p)
+	if len(p.Source.Files.Include) == 0 {
+		d.failAt("source.files.include", "leave it out to take everything", "is empty: nothing would ever be read")
+	}
+}
+
+// failAt records an error at the node that gave a key's value, or at the
+// nearest mapping above it.
+func (d *decoder) failAt(key, hint, msg string) {
+	for at := key; ; {
+		if n := d.where[at]; n != nil {
+			d.fail(n, key, hint, "%s", msg)
+			return
+		}
+		cut := strings.LastIndexByte(at, '.')
+		at = at[:max(cut, 0)]
+	}
+}
+
+// require reports the first missing key of a chain once, at the mapping that
+// lacks it.
+func (d *decoder) require(root *yaml.Node, keys ...string) {
+	for _, key := range keys {
+		parent, name := "", key
+		if cut := strings.LastIndexByte(key, '.'); cut >= 0 {
+			parent, name = key[:cut], key[cut+1:]
+		}
+		at := d.where[parent]
+		if at == nil || at.Kind != yaml.MappingNode || valueSlot(at, name) != nil {
+			continue
+		}
+		e := &Error{File: d.file, Line: at.Line, Col: at.Column, Key: key, Msg: "is missing"}
+		if origin, ok := d.origin[at]; ok {
+			e.File, e.Line, e.Col = origin, 0, 0
+		}
+		d.errs = append(d.errs, e)
+	}
+}
+
+// absolutePaths resolves relative paths against the pipeline file's directory.
+func (d *decoder) absolutePaths(p *Pipeline) {
+	for key, at := range map[string]*string{
+		"store":                   &p.Store.Dir,
+		"source.files.path":       &p.Source.Files.Path.Dir,
+		"s3.ca_file":              (*string)(&p.S3.CAFile),
+		"source.files.s3.ca_file": (*string)(&p.Source.Files.S3.CAFile),
+	} {
+		if *at == "" {
+			continue
+		}
+		path, err := d.absolute(*at)
+		if err != nil {
+			d.failAt(key, "", err.Error())
+			continue
+		}
+		*at = path
+	}
+}
+
+func (d *decoder) absolute(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	if d.opts.Dir == "" {
+		return "", errors.New("a relative path means nothing in a pipeline file on S3; write an absolute path or s3://bucket/prefix")
+	}
+	return filepath.Join(d.opts.Dir, path), nil
+}
+
+// checkTables keeps the pipeline's tables apart. <pipeline>_batches tells in SQL
+// what each batch consumed.
+func (d *decoder) checkTables(p *Pipeline) {
+	batches := TableName(p.Name) + "_batches"
+	dead := "dead_letters.table"
+	switch {
+	case p.Name == "" || p.Table == "" || p.DeadLetters.Table == "":
+	case p.DeadLetters.Table == p.Table:
+		d.failAt(dead, "", "must not be the main table")
+	case p.Table == batches:
+		d.failAt("table", "", "is the name of the table that lists the batches")
+	case p.DeadLetters.Table == batches:
+		d.failAt(dead, "", "is the name of the table that lists the batches")
+	case !tablePattern.MatchString(string(p.DeadLetters.Table)):
+		d.failAt(dead, "name the dead-letter table", "the default, the main table's name and _dead, is too long")
+	}
+}
+
+// checkPlaces refuses a source inside the store and a store inside the source:
+// the pipeline would consume what it writes.
+func (d *decoder) checkPlaces(p *Pipeline) {
+	store, source := p.Store, p.Source.Files.Path
+	if store == (Location{}) || source == (Location{}) {
+		return
+	}
+	elsewhere := store.IsS3() && d.endpoint(p.S3) != d.endpoint(p.Source.Files.S3)
+	if !elsewhere && store.overlaps(source, d.opts.RealDir) {
+		d.failAt("source.files.path", "keep them side by side", "source and store must not contain each other")
+	}
+	if !store.IsS3() && p.S3 != (S3{}) {
+		d.failAt("s3", "", "stands beside a store that is a directory")
+	}
+	if !source.IsS3() && p.Source.Files.S3 != (S3{}) {
+		d.failAt("source.files.s3", "", "stands beside a path that is a directory")
+	}
+}
+
+// endpoint returns where a place is reached, as far as that is known here.
+func (d *decoder) endpoint(s S3) string {
+	for _, candidate := range []string{string(s.Endpoint), d.variable("AWS_ENDPOINT_URL_S3"), d.variable("AWS_ENDPOINT_URL")} {
+		if candidate != "" {
+			return strings.ToLower(strings.TrimSuffix(candidate, "/"))
+		}
+	}
+	return ""
+}
+
+func (d *decoder) variable(name string) string {
+	text, _ := d.opts.getenv(name)
+	return text
+}
+
+// checkSupported refuses what a pipeline file may ask for one day but this
+// version cannot do. Words of a choice are refused where they are decoded.
+func (d *decoder) checkSupported(p *Pipeline) {
+	files := p.Source.Files
+	if files.Unnest != "" {
+		d.failAt("source.files.unnest", "", notBuilt)
+	}
+	if !reflect.DeepEqual(files.CSV, defaultCSV()) {
+		d.failAt("source.files.csv", "", "a dialect other than the default "+notBuilt)
+	}
+	if len(p.Schema.Columns) > 0 {
+		d.failAt("schema.columns", "", "pinning columns "+notBuilt)
+	}
+	if p.Schema.OnlyListed {
+		d.failAt("schema.only_listed", "", notBuilt)
+	}
+	if p.EventTime != nil {
+		d.failAt("event_time", "", notBuilt)
+	}
+	if len(p.PartitionBy) > 0 {
+		d.failAt("partition_by", "", notBuilt)
+	}
+	if p.Compact.AfterRun != 0 {
+		d.failAt("compact.after_run", "leave it out or write 0", "compaction after a run "+notBuilt)
+	}
+}

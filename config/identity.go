@@ -1,0 +1,104 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+)
+
+// Identity is what binds a pipeline file to the chain it began: the settings
+// that may not change in an existing pipeline.
+type Identity struct {
+	Source   string // location, without secrets
+	Format   string
+	RecordID string
+	Table    string
+	Dead     string // dead-letter table
+}
+
+// Identity returns what binds this file to its chain.
+func (p *Pipeline) Identity() Identity {
+	return Identity{
+		Source:   p.Source.Files.Path.String(),
+		Format:   string(p.Source.Files.Format),
+		RecordID: string(p.RecordID),
+		Table:    string(p.Table),
+		Dead:     string(p.DeadLetters.Table),
+	}
+}
+
+// Changes says in words what this identity changes of an earlier one, one line
+// a key; none means they are equal.
+func (i Identity) Changes(earlier Identity) []string {
+	var changes []string
+	for _, key := range []struct{ name, was, is string }{
+		{"source.files.path", earlier.Source, i.Source},
+		{"source.files.format", earlier.Format, i.Format},
+		{"record_id", earlier.RecordID, i.RecordID},
+		{"table", earlier.Table, i.Table},
+		{"dead_letters.table", earlier.Dead, i.Dead},
+	} {
+		if key.was != key.is {
+			changes = append(changes, fmt.Sprintf("%s: was %s, is %s", key.name, key.was, key.is))
+		}
+	}
+	return changes
+}
+
+// deciding are the settings that decide what is written for given records. The
+// field order is part of the hash; a new field needs omitempty or omitzero so
+// that hashes of files that do not use it stay as they are.
+//
+// Not in it: where the store is and how places are reached (the data would be
+// the same anywhere); batch limits, settle, lookback, relist and time_path
+// (they decide how records are cut into batches and when, and a batch's ranges
+// stand in its manifest); the bad-record budget (it decides whether a batch is
+// committed, not what it holds); compact and publish (they follow the chain).
+type deciding struct {
+	Pipeline    string
+	Source      string
+	Include     []Glob
+	Exclude     []Glob
+	Start       string
+	Format      InputFormat
+	OnChange    OnChange
+	OnBroken    OnBroken
+	Table       TableName
+	RecordID    RecordID
+	Contract    Contract
+	Nested      Nested
+	Names       Names
+	Dead        TableName
+	Compression Compression
+	TargetBytes Size
+}
+
+// Hash is the SHA-256, in hex, of the settings that decide what is written. A
+// writer whose file has another hash than the chain's last must plan anew.
+func (p *Pipeline) Hash() string {
+	files := p.Source.Files
+	text, err := json.Marshal(deciding{
+		Pipeline:    string(p.Name),
+		Source:      files.Path.String(),
+		Include:     files.Include,
+		Exclude:     files.Exclude,
+		Start:       files.Start.String(),
+		Format:      files.Format,
+		OnChange:    files.OnChange,
+		OnBroken:    files.OnBroken,
+		Table:       p.Table,
+		RecordID:    p.RecordID,
+		Contract:    p.Schema.Contract,
+		Nested:      p.Schema.Nested,
+		Names:       p.Schema.Names,
+		Dead:        p.DeadLetters.Table,
+		Compression: p.Parquet.Compression,
+		TargetBytes: p.Parquet.TargetFileBytes,
+	})
+	if err != nil {
+		panic("config: plain values do not marshal: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
