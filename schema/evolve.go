@@ -1,0 +1,314 @@
+package schema
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Rules bound what inference makes of nested values, and say how columns are
+// named. A zero member means its default.
+type Rules struct {
+	Names      Naming
+	MaxDepth   int   // structs and lists inside each other within a column; 4
+	MaxLeaves  int   // leaves of one column; 128
+	MinRecords int64 // records in which an object must be seen to become a struct; 100
+	MaxColumns int   // leaves of the table; 0 means no bound
+}
+
+// WithDefaults returns the rules with every zero replaced by its default.
+func (r Rules) WithDefaults() Rules {
+	r.MaxDepth = cmp.Or(r.MaxDepth, 4)
+	r.MaxLeaves = cmp.Or(r.MaxLeaves, 128)
+	r.MinRecords = cmp.Or(r.MinRecords, 100)
+	return r
+}
+
+// minAppearance is the share of an object's occurrences in which its keys must
+// stand on average. Below it the keys are data (ids, dates, host names) rather
+// than names. DuckDB draws the line between STRUCT and MAP at the same place
+// (field_appearance_threshold).
+const minAppearance = 0.1
+
+// Added is a column, or a field of a published struct, that Evolve added.
+type Added struct {
+	Path    string // names joined by ".", "[]" behind lists
+	Key     string // as received
+	Renamed bool   // the name is not the key in lower (or snake) case: odd characters or a collision
+	Type    Type
+}
+
+// Evolve returns published and what seen adds to it. Published fields keep ids,
+// order, names and types. New columns come behind them in the order of their
+// names and have the ids from LastID+1 on, depth first; new fields of published
+// structs come at the end of their struct. Values that a published type does
+// not take change nothing. Neither argument is changed.
+func Evolve(published *Schema, seen *Shape, rules Rules) (*Schema, []Added) {
+	next := published.Clone()
+	g := &grower{rules: rules.WithDefaults(), schema: next, room: -1}
+	if rules.MaxColumns > 0 {
+		width := Type{Kind: Struct, Fields: next.Fields}.Width()
+		g.room = max(0, rules.MaxColumns-width)
+	}
+	for i := range next.Fields {
+		f := &next.Fields[i]
+		if f.Key != "" {
+			g.leaves = g.rules.MaxLeaves - f.Type.Width()
+			g.grow(&f.Type, seen.Field(f.Key), f.Name, 1)
+		}
+	}
+	g.leaves = -1
+	next.Fields = g.add(next.Fields, seen, "", 0)
+	return next, g.added
+}
+
+// grower adds to one schema within what is left of the bounds.
+type grower struct {
+	rules  Rules
+	schema *Schema
+	room   int // leaves the table may still get; -1 means any number
+	leaves int // leaves the published column at hand may still get; -1 outside of one
+	added  []Added
+}
+
+// grow adds to the structs inside a published type.
+func (g *grower) grow(t *Type, seen *Shape, path string, depth int) {
+	if seen == nil {
+		return
+	}
+	switch t.Kind {
+	case Struct:
+		for i := range t.Fields {
+			f := &t.Fields[i]
+			g.grow(&f.Type, seen.Field(f.Key), path+"."+f.Name, depth+1)
+		}
+		t.Fields = g.add(t.Fields, seen, path, depth)
+	case List:
+		g.grow(&t.Fields[0].Type, seen.element, path+"[]", depth+1)
+	}
+}
+
+// add appends the fields of seen that are not there yet.
+func (g *grower) add(fields []Field, seen *Shape, path string, depth int) []Field {
+	known, taken := map[string]bool{}, map[string]bool{}
+	for _, f := range fields {
+		known[f.Key], taken[f.Name] = true, true
+	}
+	known[""] = true // the empty key can name no column
+	var fresh []Field
+	for _, key := range seen.Keys() {
+		if known[key] {
+			continue
+		}
+		t := g.rules.infer(seen.Field(key), depth+1)
+		if t.Kind != None && g.admit(&t) {
+			fresh = append(fresh, Field{Key: key, Type: t})
+		}
+	}
+	g.rules.name(fresh, taken)
+	for i := range fresh {
+		g.number(&fresh[i])
+		g.report(fresh[i], path)
+	}
+	return append(fields, fresh...)
+}
+
+// admit takes the type's leaves from what is left, as JSON if that alone fits.
+func (g *grower) admit(t *Type) bool {
+	left := func(w int) bool {
+		return (g.room < 0 || w <= g.room) && (g.leaves < 0 || w <= g.leaves)
+	}
+	if !left(t.Width()) {
+		if !left(1) {
+			return false
+		}
+		if t.Kind.IsNested() {
+			*t = Type{Kind: JSON}
+		}
+	}
+	if g.room >= 0 {
+		g.room -= t.Width()
+	}
+	if g.leaves >= 0 {
+		g.leaves -= t.Width()
+	}
+	return true
+}
+
+// number gives ids to a field and everything in it.
+func (g *grower) number(f *Field) {
+	g.schema.LastID++
+	f.ID = g.schema.LastID
+	for i := range f.Type.Fields {
+		g.number(&f.Type.Fields[i])
+	}
+}
+
+// report notes an added field, and the renamed ones inside it.
+func (g *grower) report(f Field, path string) {
+	full := strings.TrimPrefix(path+"."+f.Name, ".")
+	g.added = append(g.added, Added{Path: full, Key: f.Key, Renamed: g.renamed(f), Type: f.Type})
+	g.reportInside(f.Type, full)
+}
+
+func (g *grower) reportInside(t Type, path string) {
+	switch t.Kind {
+	case List:
+		g.reportInside(t.Fields[0].Type, path+"[]")
+	case Struct:
+		for _, f := range t.Fields {
+			if g.renamed(f) {
+				g.added = append(g.added, Added{Path: path + "." + f.Name, Key: f.Key, Renamed: true, Type: f.Type})
+			}
+			g.reportInside(f.Type, path+"."+f.Name)
+		}
+	}
+}
+
+func (g *grower) renamed(f Field) bool {
+	return f.Name != g.rules.Names.Plain(f.Key) || !isPlainKey(f.Key)
+}
+
+// isPlainKey says whether the key differs from its name by case alone.
+func isPlainKey(key string) bool {
+	for i := 0; i < len(key); i++ {
+		if c := key[i]; !isNameByte(c) && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return key != "" && (key[0] < '0' || key[0] > '9') && len(key) <= maxName
+}
+
+// infer returns the type for what was seen at a place that has no type yet.
+func (r Rules) infer(s *Shape, depth int) Type {
+	switch k := s.saw.Kind(); k {
+	case Decimal:
+		return Type{Kind: Decimal, Precision: 38}
+	case Struct:
+		return r.inferStruct(s, depth)
+	case List:
+		if s.element == nil || (depth > r.MaxDepth && !s.settled) {
+			return Type{Kind: JSON}
+		}
+		e := r.infer(s.element, depth+1)
+		if e.Kind == None || e.Kind == JSON {
+			return Type{Kind: JSON}
+		}
+		return Type{Kind: List, Fields: []Field{{Name: ElementName, Type: e}}}
+	default:
+		return Type{Kind: k}
+	}
+}
+
+func (r Rules) inferStruct(s *Shape, depth int) Type {
+	if !s.settled && (depth > r.MaxDepth || !r.regular(s)) {
+		return Type{Kind: JSON}
+	}
+	var fields []Field
+	for _, key := range s.Keys() {
+		t := r.infer(s.fields[key], depth+1)
+		if key == "" || t.Kind == None {
+			continue
+		}
+		fields = append(fields, Field{Key: key, Type: t})
+	}
+	if len(fields) == 0 || !r.fold(fields) {
+		return Type{Kind: JSON}
+	}
+	r.name(fields, map[string]bool{})
+	return Type{Kind: Struct, Fields: fields}
+}
+
+// regular says whether the objects seen are alike enough, and often enough
+// seen, for their keys to be names of fields.
+func (r Rules) regular(s *Shape) bool {
+	if s.records < r.MinRecords || len(s.fields) == 0 {
+		return false
+	}
+	var times int64
+	for _, f := range s.fields {
+		times += f.times
+	}
+	return float64(times) >= minAppearance*float64(s.objects)*float64(len(s.fields))
+}
+
+// fold turns the widest nested fields into JSON until all fields together have
+// no more leaves than a column may have. It says whether that was possible.
+func (r Rules) fold(fields []Field) bool {
+	for {
+		total, widest := 0, 0
+		for i, f := range fields {
+			w := f.Type.Width()
+			total += w
+			if w > fields[widest].Type.Width() {
+				widest = i
+			}
+		}
+		if total <= r.MaxLeaves {
+			return true
+		}
+		if fields[widest].Type.Width() <= 1 {
+			return false
+		}
+		fields[widest].Type = Type{Kind: JSON}
+	}
+}
+
+// name gives every field a name that is not taken, and sorts by it. Keys that
+// are their own name come first, so that of id and Id the former keeps it.
+func (r Rules) name(fields []Field, taken map[string]bool) {
+	for pass := range 2 {
+		for i := range fields {
+			f := &fields[i]
+			plain := r.Names.Plain(f.Key)
+			if f.Name != "" || (pass == 0 && plain != f.Key) {
+				continue
+			}
+			f.Name = Unique(plain, taken)
+			taken[f.Name] = true
+		}
+	}
+	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// Widened says whether next, which was evolved from the same published schema
+// as current, gives some column of current another type or another field. New
+// columns of the table are no widening.
+func Widened(current, next *Schema) bool {
+	byKey := map[string]Type{}
+	for _, f := range next.Fields {
+		byKey[f.Key] = f.Type
+	}
+	for _, f := range current.Fields {
+		if t, ok := byKey[f.Key]; ok && f.Key != "" && !sameForm(f.Type, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameForm compares types but for ids, names and the order of fields.
+func sameForm(a, b Type) bool {
+	if a.Kind != b.Kind || a.Precision != b.Precision || a.Scale != b.Scale || len(a.Fields) != len(b.Fields) {
+		return false
+	}
+	if a.Kind != Struct {
+		for i := range a.Fields {
+			if !sameForm(a.Fields[i].Type, b.Fields[i].Type) {
+				return false
+			}
+		}
+		return true
+	}
+	byKey := map[string]Type{}
+	for _, f := range b.Fields {
+		byKey[f.Key] = f.Type
+	}
+	for _, f := range a.Fields {
+		t, ok := byKey[f.Key]
+		if !ok || !sameForm(f.Type, t) {
+			return false
+		}
+	}
+	return true
+}
