@@ -11,6 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// maxDepth bounds the nesting of a file; no key lies deeper than a handful.
+const maxDepth = 32
+
 // decoder carries one Parse: the node tree is walked along the Go types, and
 // every error is kept.
 type decoder struct {
@@ -42,6 +45,8 @@ func (d *decoder) fail(n *yaml.Node, key, hint, format string, args ...any) {
 // that hopes to be substituted.
 func (d *decoder) inspect(n *yaml.Node, key string) {
 	switch {
+	case strings.Count(key, ".")+strings.Count(key, "[") > maxDepth:
+		d.fail(n, "", "", "is nested too deep for a pipeline file")
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
 		d.fail(n, key, "write the value out", "anchors and aliases are not allowed")
 		return

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -50,6 +51,19 @@ func (es Errors) Error() string {
 		lines[i] = e.Error()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// within moves positions that the YAML library puts behind the end of the file,
+// where it missed something, to the last line.
+func (es Errors) within(data []byte) Errors {
+	last := 1
+	for _, lineBreak := range []string{"\n", "\r", "\u0085", "\u2028", "\u2029"} {
+		last += bytes.Count(data, []byte(lineBreak))
+	}
+	for _, e := range es {
+		e.Line = min(e.Line, last)
+	}
+	return es
 }
 
 // sorted returns the errors in the order of the file, those from elsewhere last.

@@ -55,7 +55,7 @@ func Parse(name string, data []byte, opts Options) (*Pipeline, error) {
 	}
 	root, parseErr := document(name, data)
 	if parseErr != nil {
-		return nil, Errors{parseErr}
+		return nil, Errors{parseErr}.within(data)
 	}
 	d.inspect(root, "")
 	d.overlay(root)
@@ -64,7 +64,7 @@ func Parse(name string, data []byte, opts Options) (*Pipeline, error) {
 	d.decode(root, reflect.ValueOf(&p).Elem(), "", "")
 	d.complete(root, &p)
 	if len(d.errs) > 0 {
-		return nil, d.errs.sorted()
+		return nil, d.errs.within(data).sorted()
 	}
 	return &p, nil
 }
@@ -127,8 +127,12 @@ func document(name string, data []byte) (*yaml.Node, *Error) {
 }
 
 // yamlPosition takes apart the text of the YAML library's syntax errors, which
-// have no structured form in its version 3.
-var yamlPosition = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?(.*)$`)
+// have no structured form in its version 3. Lines count from 1 in errors of its
+// scanner and from 0 in those of its parser, which yamlParser knows.
+var (
+	yamlPosition = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?(.*)$`)
+	yamlParser   = regexp.MustCompile(`^did not find expected (<|node content|'-'|key|',')|^found (undefined tag|duplicate|incompatible)`)
+)
 
 func syntaxError(name string, data []byte, err error) *Error {
 	if line, col := tabIndent(data); line > 0 {
@@ -138,6 +142,9 @@ func syntaxError(name string, data []byte, err error) *Error {
 	if m := yamlPosition.FindStringSubmatch(err.Error()); m != nil {
 		e.Msg = "is not YAML: " + m[2]
 		e.Line, _ = strconv.Atoi(m[1])
+		if e.Line > 0 && yamlParser.MatchString(m[2]) {
+			e.Line++
+		}
 		if e.Line > 0 {
 			e.Col = 1
 		}
