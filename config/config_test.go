@@ -146,7 +146,7 @@ func TestParse_Errors(t *testing.T) {
 		"nothing included":   {strings.TrimSuffix(head, "\n") + "\n    include: []\n", "p.yaml:6:14: source.files.include: is empty: nothing would ever be read (leave it out to take everything)"},
 		"s3 beside a dir":    {head + "s3: {region: eu}\n", "p.yaml:6:5: s3: stands beside a store that is a directory"},
 		"all at once":        {"pipeline: Events\nstor: ./lake\nsource: {files: {path: ./in, lookback: 3d}}\n", "p.yaml:1:1: store: is missing\np.yaml:1:11: pipeline: must begin with a lower-case letter and go on with at most 62 of a-z, 0-9, _ and -\np.yaml:2:1: stor: unknown key (did you mean store?)\np.yaml:3:40: source.files.lookback: wants a duration like 72h, 14m or 5s"},
-		"deep":               {"a: " + strings.Repeat("[", 500) + strings.Repeat("]", 500), "p.yaml:1:1: a: unknown key\np.yaml:1:1: pipeline: is missing\np.yaml:1:1: store: is missing\np.yaml:1:1: source: is missing\np.yaml:1:36: is nested too deep for a pipeline file"},
+		"deep":               {"a: " + strings.Repeat("[", 500) + strings.Repeat("]", 500), "p.yaml:1:1: a: unknown key\np.yaml:1:1: pipeline: is missing\np.yaml:1:1: store: is missing\np.yaml:1:1: source: is missing\np.yaml:1:37: is nested too deep for a pipeline file"},
 		"endpoint secret":    {head + "s3: {endpoint: 'https://me:pa55@host'}\n", "p.yaml:6:16: s3.endpoint: wants a URL like https://minio.example:9000, without credentials, path or query"},
 
 		"format csv":        {head + "    format: csv\n", "p.yaml:6:13: source.files.format: csv is not supported by this version"},
