@@ -20,12 +20,13 @@ import (
 type Proposal struct {
 	Kind    manifest.Kind
 	Attempt manifest.Attempt
-	Base    manifest.Snapshot // head on which the attempt started
-	Batch   *manifest.Batch   // data only; ranges in place
-	Tables  map[string]Delta  // tables that change
-	Config  manifest.Config   // configuration the files were written under
-	Floor   manifest.Seq      // floor only: the floor to set, own seq if larger
-	Advance Advance           // progress after this batch; nil leaves it as it is
+	Base    manifest.Snapshot    // head on which the attempt started
+	Batch   *manifest.Batch      // data only; ranges in place
+	Tables  map[string]Delta     // tables that change
+	Config  manifest.Config      // configuration the files were written under
+	Gaps    []manifest.GapRecord // parts of the source given up
+	Floor   manifest.Seq         // floor only: the floor to set, own seq if larger
+	Advance Advance              // progress after this batch; nil leaves it as it is
 }
 
 // Advance computes the progress that follows parent when the proposal's ranges
@@ -173,6 +174,7 @@ func (l *Log) build(ctx context.Context, p Proposal, head manifest.Snapshot, pac
 		}
 		m.Progress.Files = after
 	}
+	m.Gaps = p.Gaps
 	if p.Batch != nil {
 		b := *p.Batch
 		b.ID = manifest.NewBatchID(h.Pipeline, h.Generation, b.Ranges.Items)

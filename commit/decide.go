@@ -5,6 +5,7 @@ import (
 
 	"batcher/manifest"
 	"batcher/source"
+	"batcher/source/files"
 )
 
 // Verdict is what a proposal may do on a head.
@@ -75,13 +76,13 @@ func Decide(f Facts) Decision {
 	if f.Base.Seq < f.Head.GCFloor {
 		return Decision{Abort, fmt.Sprintf("base %d is below the floor %d", f.Base.Seq, f.Head.GCFloor)}
 	}
-	switch covered := coverage(f.Ranges, f.Rivals); {
-	case len(f.Ranges) > 0 && covered == len(f.Ranges):
+	switch covered := files.Covered(rivalRanges(f.Rivals), f.Ranges); {
+	case covered == files.CoveredAll:
 		return Decision{Already, "all ranges are committed"}
-	case covered > 0:
-		return Decision{Replan, fmt.Sprintf("%d of %d ranges are taken", covered, len(f.Ranges))}
-	case overlaps(f.Ranges, f.Rivals):
-		return Decision{Replan, "a rival took another part or another content of an object"}
+	case covered == files.CoveredSome:
+		return Decision{Replan, "some of the ranges are taken, or taken with another content"}
+	case retouched(f.Ranges, f.Rivals):
+		return Decision{Replan, "a rival replaced the entry of an object"}
 	}
 	for _, r := range f.Rivals {
 		if len(f.Writes) > 0 && r.Config.Hash != f.Config {
@@ -112,38 +113,19 @@ func readSet(base, rival *manifest.Manifest, w TableWrite) Decision {
 	return Decision{Propose, ""}
 }
 
-// coverage counts the own ranges that rivals committed whole: the same content
-// of the object, from no later and to no earlier.
-func coverage(own []source.Range, rivals []*manifest.Manifest) int {
-	type span struct{ from, to source.Position }
-	taken := map[string][]span{}
+// rivalRanges gathers what rivals consumed.
+func rivalRanges(rivals []*manifest.Manifest) []source.Range {
+	var all []source.Range
 	for _, r := range rivals {
-		if r.Batch == nil {
-			continue
-		}
-		for _, x := range r.Batch.Ranges.Items {
-			k := identity(x)
-			taken[k] = append(taken[k], span{x.From, x.To})
+		if r.Batch != nil {
+			all = append(all, r.Batch.Ranges.Items...)
 		}
 	}
-	n := 0
-	for _, o := range own {
-		at := o.From
-		for _, s := range taken[identity(o)] { // rivals stand in chain order, so spans ascend
-			if s.from <= at && s.to > at {
-				at = s.to
-			}
-		}
-		empty := o.From == o.To && len(taken[identity(o)]) > 0
-		if at >= o.To && (o.To > o.From || empty) {
-			n++
-		}
-	}
-	return n
+	return all
 }
 
-// overlaps says whether any rival consumed an object of ours at all.
-func overlaps(own []source.Range, rivals []*manifest.Manifest) bool {
+// retouched says whether a rival replaced the entry of an object of ours.
+func retouched(own []source.Range, rivals []*manifest.Manifest) bool {
 	keys := map[string]bool{}
 	for _, o := range own {
 		keys[o.Key] = true
@@ -151,11 +133,6 @@ func overlaps(own []source.Range, rivals []*manifest.Manifest) bool {
 	for _, r := range rivals {
 		if r.Batch == nil {
 			continue
-		}
-		for _, x := range r.Batch.Ranges.Items {
-			if keys[x.Key] {
-				return true
-			}
 		}
 		for _, x := range r.Batch.Touched.Items {
 			if keys[x.Key] {
@@ -165,5 +142,3 @@ func overlaps(own []source.Range, rivals []*manifest.Manifest) bool {
 	}
 	return false
 }
-
-func identity(r source.Range) string { return fmt.Sprintf("%s\x00%s\x00%d", r.Key, r.ETag, r.Size) }

@@ -152,19 +152,26 @@ func checkProgress(p *Snapshot, m *Manifest) (string, string) {
 	if m.Kind != Data || !m.Batch.Ranges.Loaded() {
 		return "", ""
 	}
-	return checkRanges(before, after, m.Batch.Ranges.Items)
+	return checkRanges(before, after, m)
 }
 
 // checkRanges holds the ranges of a data manifest against the progress before
 // and after it.
-func checkRanges(before, after *source.FilesProgress, ranges []source.Range) (string, string) {
+func checkRanges(before, after *source.FilesProgress, m *Manifest) (string, string) {
 	open := map[string]source.Position{}
 	for _, o := range before.Open {
 		open[o.Key] = o.Next
 	}
 	done := before.Count
+	for _, g := range m.Gaps {
+		if next, ok := open[g.Key]; !ok || int64(next) != g.From {
+			return broken("I4", "a gap in object %q from %d, which does not stand open there", g.Key, g.From)
+		}
+		delete(open, g.Key)
+		done++
+	}
 	seen := map[string]bool{}
-	for _, r := range ranges {
+	for _, r := range m.Batch.Ranges.Items {
 		if seen[r.Key] {
 			return broken("I5", "object %q stands twice in the batch", r.Key)
 		}

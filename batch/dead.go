@@ -1,0 +1,81 @@
+package batch
+
+import (
+	"encoding/binary"
+
+	"batcher/column"
+	"batcher/record"
+	"batcher/schema"
+)
+
+// deadRows is how many bad records make a block.
+const (
+	deadRows  = 4096
+	deadBytes = 4 << 20
+)
+
+// deadBlock turns bad records into blocks of schema.DeadLetters, whose columns
+// are, in order: _source, _offset, raw, raw_length, stage, code, message.
+type deadBlock struct {
+	emit  func(*column.Block) error
+	block *column.Block
+	bytes int
+}
+
+func newDeadBlock(emit func(*column.Block) error) *deadBlock {
+	s := schema.DeadLetters()
+	b := &column.Block{Schema: s}
+	for _, leaf := range s.Leaves() {
+		b.Columns = append(b.Columns, &column.Vector{Kind: leaf.Field.Type.Kind, MaxDef: leaf.MaxDef, MaxRep: leaf.MaxRep})
+	}
+	return &deadBlock{emit: emit, block: b}
+}
+
+// add appends one bad record, and emits the block when it is full.
+func (d *deadBlock) add(r record.DeadLetter) error {
+	c := d.block.Columns
+	text(c[0], []byte(r.Source))
+	number(c[1], r.Offset)
+	text(c[2], r.Raw)
+	number(c[3], r.Length)
+	text(c[4], []byte(r.Stage))
+	text(c[5], []byte(r.Code))
+	text(c[6], []byte(r.Message))
+	d.block.Rows++
+	d.bytes += len(r.Raw) + len(r.Message) + 64
+	if d.block.Rows < deadRows && d.bytes < deadBytes {
+		return nil
+	}
+	return d.flush()
+}
+
+// flush emits what is there.
+func (d *deadBlock) flush() error {
+	if d.block.Rows == 0 {
+		return nil
+	}
+	if err := d.emit(d.block); err != nil {
+		return err
+	}
+	for _, c := range d.block.Columns {
+		c.Def, c.Rep, c.Plain, c.Values = c.Def[:0], c.Rep[:0], c.Plain[:0], 0
+	}
+	d.block.Rows, d.bytes = 0, 0
+	return nil
+}
+
+func text(v *column.Vector, s []byte) {
+	present(v)
+	v.Plain = binary.LittleEndian.AppendUint32(v.Plain, uint32(len(s)))
+	v.Plain = append(v.Plain, s...)
+}
+
+func number(v *column.Vector, n int64) {
+	present(v)
+	v.Plain = binary.LittleEndian.AppendUint64(v.Plain, uint64(n))
+}
+
+func present(v *column.Vector) {
+	v.Def = append(v.Def, v.MaxDef)
+	v.Values++
+}

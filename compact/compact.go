@@ -1,0 +1,280 @@
+// Package compact keeps tables small and the store clean.
+//
+// Duty: garbage collection of objects that no committed manifest needs, under a
+// floor that the chain itself carries.
+//
+// Invariants: nothing is deleted before the floor that permits it is committed;
+// nothing at or above the floor is deleted; nothing that a retained snapshot
+// refers to is deleted; manifests, claims and formats are never deleted.
+//
+// It never uses an object's age, and never deletes without being told to.
+package compact
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"batcher/commit"
+	"batcher/manifest"
+	"batcher/object"
+)
+
+// GC collects the garbage of one pipeline.
+type GC struct {
+	Log    *commit.Log
+	Store  object.Store
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// GCMode says whether anything may be deleted.
+type GCMode uint8
+
+// The modes.
+const (
+	Dry     GCMode = iota // tell what would be deleted, commit nothing
+	Confirm               // commit the floor, then delete
+)
+
+// GCOptions bound a collection.
+type GCOptions struct {
+	Mode     GCMode
+	Keep     time.Duration // the floor is the newest manifest older than this
+	MaxShare float64       // refuse to delete a larger share of what was listed; 0 means 0.5
+}
+
+// GCReport says what a collection found and did.
+type GCReport struct {
+	Floor         manifest.Seq `json:"floor"`
+	Listed        int64        `json:"listed"`
+	ListedBytes   int64        `json:"listed_bytes"`
+	Garbage       int64        `json:"garbage"`
+	GarbageBytes  int64        `json:"garbage_bytes"`
+	Deleted       int64        `json:"deleted"`
+	AboveFloor    int64        `json:"above_floor"` // unreferenced, but an attempt may still commit them
+	Keys          []string     `json:"keys"`        // the first few of the garbage
+	FloorManifest manifest.Seq `json:"floor_manifest"`
+}
+
+// ImplausibleError says that more would be deleted than garbage can plausibly be.
+type ImplausibleError struct {
+	Garbage, Listed int64
+}
+
+// Error gives the figures.
+func (e *ImplausibleError) Error() string {
+	return fmt.Sprintf("%d of %d objects look like garbage, more than plausible: nothing was deleted", e.Garbage, e.Listed)
+}
+
+// minImplausible is the number of objects below which any share is plausible.
+const minImplausible = 200
+
+// Run collects. The steps, and why no two may swap:
+//  1. commit the floor: from then on no attempt with an older base can commit;
+//  2. only when it is committed, collect the references of that manifest and of
+//     every retained snapshot: nothing below the floor can become referenced later;
+//  3. list, and delete what is unreferenced and below the floor.
+func (g *GC) Run(ctx context.Context, o GCOptions) (GCReport, error) {
+	head, err := g.Log.Head(ctx)
+	if err != nil {
+		return GCReport{}, err
+	}
+	floor, err := g.floor(ctx, head, o.Keep)
+	if err != nil {
+		return GCReport{}, err
+	}
+	report := GCReport{Floor: floor, FloorManifest: head.Manifest.Seq}
+	if o.Mode == Confirm && floor > head.Manifest.GCFloor {
+		if head, err = g.commitFloor(ctx, head, floor); err != nil {
+			return report, err
+		}
+		report.Floor, report.FloorManifest = head.Manifest.GCFloor, head.Manifest.Seq
+	}
+	refs, err := g.references(ctx, head)
+	if err != nil {
+		return report, err
+	}
+	garbage, err := g.list(ctx, head, refs, &report)
+	if err != nil {
+		return report, err
+	}
+	share := o.MaxShare
+	if share == 0 {
+		share = 0.5
+	}
+	if report.Garbage >= minImplausible && float64(report.Garbage) > share*float64(report.Listed) {
+		return report, &ImplausibleError{report.Garbage, report.Listed}
+	}
+	if o.Mode != Confirm {
+		return report, nil
+	}
+	for _, key := range garbage {
+		if err := g.Store.Delete(ctx, key); err != nil {
+			return report, fmt.Errorf("delete %s: %w", key, err)
+		}
+		report.Deleted++
+	}
+	return report, nil
+}
+
+// floor is the newest manifest older than keep, found by bisection: created_at
+// never falls along the chain.
+func (g *GC) floor(ctx context.Context, head manifest.Snapshot, keep time.Duration) (manifest.Seq, error) {
+	limit := g.Now().Add(-keep)
+	low, high := head.Manifest.GCFloor, head.Manifest.Seq+1 // low: old enough or the floor as it is; high: too new
+	if !head.Manifest.CreatedAt.After(limit) {
+		return head.Manifest.Seq, nil
+	}
+	for high-low > 1 {
+		mid := low + (high-low)/2
+		s, err := g.Log.Slot(ctx, mid)
+		if err != nil {
+			return 0, err
+		}
+		if s.Manifest.CreatedAt.After(limit) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return low, nil
+}
+
+// commitFloor appends the floor manifest and returns it as the head.
+func (g *GC) commitFloor(ctx context.Context, head manifest.Snapshot, floor manifest.Seq) (manifest.Snapshot, error) {
+	var attempt manifest.Attempt
+	if _, err := rand.Read(attempt[:]); err != nil {
+		return head, err
+	}
+	out, err := g.Log.Append(ctx, commit.Proposal{
+		Kind: manifest.Floor, Attempt: attempt, Base: head, Floor: floor, Config: head.Manifest.Config,
+	})
+	if err != nil {
+		return head, fmt.Errorf("commit floor %d: %w", int64(floor), err)
+	}
+	if out.Verdict != commit.Committed {
+		return head, fmt.Errorf("commit floor %d: %s: %w", int64(floor), out.Reason, commit.ErrUnresolved)
+	}
+	g.Logger.Info("floor committed", "seq", int64(out.Receipt.Seq()), "floor", int64(floor))
+	return out.Head, nil
+}
+
+// references collects the keys that the snapshots from retain_from to head need:
+// everything in the first of them, and what each later manifest brought itself.
+func (g *GC) references(ctx context.Context, head manifest.Snapshot) (map[string]bool, error) {
+	refs := map[string]bool{}
+	first, err := g.Log.Slot(ctx, head.Manifest.RetainFrom)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range []manifest.Snapshot{first, head} {
+		if err := g.whole(ctx, s.Manifest, refs); err != nil {
+			return nil, err
+		}
+	}
+	prev := first
+	for seq := first.Manifest.Seq + 1; seq <= head.Manifest.Seq; seq++ {
+		s, err := g.Log.Slot(ctx, seq)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := prev.Apply(s.Manifest, s.SHA256); err != nil {
+			return nil, fmt.Errorf("%w: %w", commit.ErrDamaged, err)
+		}
+		if err := g.own(ctx, s.Manifest, refs); err != nil {
+			return nil, err
+		}
+		prev = s
+	}
+	if prev.SHA256 != head.SHA256 {
+		return nil, fmt.Errorf("%w: manifest %d changed while it was read", commit.ErrDamaged, int64(head.Manifest.Seq))
+	}
+	return refs, nil
+}
+
+// own adds what a manifest names in place and the files it made live.
+func (g *GC) own(ctx context.Context, m *manifest.Manifest, refs map[string]bool) error {
+	for _, r := range m.Refs() {
+		refs[r.Key] = true
+	}
+	for _, t := range m.Tables {
+		files, err := g.Log.LoadFiles(ctx, t.Add)
+		if err != nil {
+			return err
+		}
+		for i := range files {
+			refs[files[i].Key] = true
+		}
+	}
+	return nil
+}
+
+// whole adds everything a snapshot needs, also what stands inside of its lists.
+func (g *GC) whole(ctx context.Context, m *manifest.Manifest, refs map[string]bool) error {
+	if err := g.own(ctx, m, refs); err != nil {
+		return err
+	}
+	if f := m.Progress.Files; f != nil {
+		segments, err := g.Log.LoadConsumed(ctx, f)
+		if err != nil {
+			return err
+		}
+		for i := range segments {
+			refs[segments[i].Key] = true
+		}
+	}
+	for _, t := range m.Tables {
+		runs, err := g.Log.LiveRefs(ctx, t.Live)
+		if err != nil {
+			return err
+		}
+		for i := range runs {
+			refs[runs[i].Key] = true
+		}
+		files, err := g.Log.LoadLive(ctx, t.Live)
+		if err != nil {
+			return err
+		}
+		for i := range files {
+			refs[files[i].Key] = true
+		}
+	}
+	return nil
+}
+
+// list finds the garbage below the floor in the state folder and in the data
+// folder of every table.
+func (g *GC) list(ctx context.Context, head manifest.Snapshot, refs map[string]bool, report *GCReport) ([]string, error) {
+	folders := []string{g.Log.Layout().States()}
+	for name := range head.Manifest.Tables {
+		folders = append(folders, manifest.TableData(name))
+	}
+	var garbage []string
+	for _, folder := range folders {
+		for info, err := range g.Store.List(ctx, folder, object.Deep) {
+			if err != nil {
+				return nil, fmt.Errorf("list %s: %w", folder, err)
+			}
+			report.Listed++
+			report.ListedBytes += info.Size
+			base, ours := manifest.BaseOf(strings.TrimPrefix(info.Key, folder))
+			switch {
+			case !ours || refs[info.Key]:
+			case base >= report.Floor:
+				report.AboveFloor++
+			default:
+				report.Garbage++
+				report.GarbageBytes += info.Size
+				garbage = append(garbage, info.Key)
+				if len(report.Keys) < 20 {
+					report.Keys = append(report.Keys, info.Key)
+				}
+			}
+		}
+	}
+	return garbage, nil
+}

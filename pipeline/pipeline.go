@@ -1,0 +1,282 @@
+// Package pipeline is one run: head → plan → read → gather → encode → put →
+// commit → after-commit hooks, batch by batch, until what was there at the start
+// is drained.
+//
+// Duty: bring the rooms together in the one order that is safe, and report what
+// happened.
+//
+// Invariants: every data file is acknowledged by the store before its manifest
+// is proposed; a hook runs only with a receipt; own files are deleted only after
+// it is proved that no manifest names them; whatever interrupts a run, whole
+// batches stand or nothing.
+//
+// It never decides what a lost race may keep (commit does), never looks into
+// records (record does) and never chooses a vendor (cmd does).
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"batcher/batch"
+	"batcher/commit"
+	"batcher/datafile"
+	"batcher/manifest"
+	"batcher/object"
+	"batcher/record"
+	"batcher/schema"
+	"batcher/source"
+	"batcher/source/files"
+)
+
+// Pipeline is a wired pipeline. Its fields are set once, by the command line.
+type Pipeline struct {
+	Log    *commit.Log
+	Store  object.Store // holds the pipeline; retries what may be retried
+	Source *files.Source
+	Input  object.Store // the source's store, for its request count
+	Set    *files.Set
+	Config manifest.Config
+	Start  time.Time // fixed at genesis: objects modified before are no part of the source
+	Table  string
+	Dead   string
+
+	Rules      schema.Rules
+	Record     record.Limits
+	Limits     batch.Limits
+	Budget     batch.Budget
+	File       datafile.Options
+	FileBytes  int64 // a data file is closed when it has so many bytes
+	FailBroken bool  // an unreadable container fails the run instead of being quarantined
+
+	Clock  Clock
+	Random io.Reader // attempts and the pipeline id
+	Logger *slog.Logger
+
+	Admit     func(ctx context.Context) error // proves the store before the genesis
+	Committed []Hook                          // run after each commit, in order
+	Step      func(Step)                      // progress for people; may be nil
+}
+
+// Clock is the time as a run sees it.
+type Clock = commit.Clock
+
+// Hook is an after-commit step. Its failure is logged and never undoes or
+// repeats a commit.
+type Hook func(ctx context.Context, r commit.Receipt, head manifest.Snapshot) error
+
+// Step tells how far a run is.
+type Step struct {
+	Objects, Planned int64
+	Records, Bytes   int64
+	Batches          int
+}
+
+// Options narrow one run.
+type Options struct {
+	MaxBatches int            // 0: no bound
+	Deadline   time.Time      // zero: none; batches are cut so that the last commit is before it
+	Ranges     []source.Range // explicit ranges instead of a plan
+	AcceptBad  Acceptance
+}
+
+// Acceptance says whether a batch over its budget of bad records may commit.
+type Acceptance uint8
+
+// The two acceptances.
+const (
+	WithinBudget Acceptance = iota
+	AcceptBad
+)
+
+// SupersededError says that the attempt was fenced or rewound: run again.
+type SupersededError struct{ Reason string }
+
+// Error gives the reason.
+func (e *SupersededError) Error() string { return "superseded, nothing was committed: " + e.Reason }
+
+// PartlyCoveredError says that an explicit range is partly committed.
+type PartlyCoveredError struct{ Reason string }
+
+// Error gives the reason.
+func (e *PartlyCoveredError) Error() string {
+	return "explicit range is partly committed: " + e.Reason
+}
+
+// MismatchError says that the pipeline file does not fit the pipeline.
+type MismatchError struct{ Field, Was, Now string }
+
+// Error gives the difference.
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("%s of an existing pipeline changed from %q to %q", e.Field, e.Was, e.Now)
+}
+
+// ErrNoProgress says that a batch could not be brought to an end in a bounded
+// number of tries.
+var ErrNoProgress = errors.New("no progress")
+
+// run is the state of one invocation.
+type run struct {
+	*Pipeline
+	opts   Options
+	head   manifest.Snapshot
+	report Report
+	begun  time.Time
+	queue  []files.Object // what is left of the plan
+	plan   *files.Plan
+	slow   time.Duration // longest batch so far
+}
+
+// Run drains what was there at its start. The report is filled in whether it
+// fails or not.
+func (p *Pipeline) Run(ctx context.Context, o Options) (Report, error) {
+	r := &run{Pipeline: p, opts: o, begun: p.Clock.Now()}
+	before := object.RequestsOf(p.Store).Add(object.RequestsOf(p.Input))
+	err := r.drain(ctx)
+	r.report.Requests = object.RequestsOf(p.Store).Add(object.RequestsOf(p.Input)).Sub(before)
+	r.report.Duration = p.Clock.Now().Sub(r.begun)
+	r.finish(err)
+	return r.report, err
+}
+
+// drain is the run.
+func (r *run) drain(ctx context.Context) error {
+	var err error
+	if r.head, err = r.Open(ctx); err != nil {
+		return err
+	}
+	if len(r.opts.Ranges) > 0 {
+		return r.explicit(ctx)
+	}
+	if err := r.makePlan(ctx); err != nil {
+		return err
+	}
+	for r.opts.MaxBatches == 0 || r.report.Batches < r.opts.MaxBatches {
+		if len(r.queue) == 0 {
+			if !r.plan.More {
+				return r.remember(ctx)
+			}
+			if err := r.replan(ctx); err != nil || len(r.queue) == 0 {
+				return err
+			}
+		}
+		if r.late() {
+			r.Logger.Info("deadline: the rest waits for the next run", "objects", len(r.queue))
+			return nil
+		}
+		if r.report.Batches > 0 {
+			if err := r.Log.Confirm(ctx, r.head); err != nil {
+				return err
+			}
+		}
+		if err := r.one(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// late says whether another batch would not be committed before the deadline:
+// it is taken to last as long as the longest so far, and a tenth of the whole
+// time is kept in reserve.
+func (r *run) late() bool {
+	if r.opts.Deadline.IsZero() {
+		return false
+	}
+	now := r.Clock.Now()
+	reserve := r.opts.Deadline.Sub(r.begun) / 10
+	return now.Add(r.slow + reserve).After(r.opts.Deadline)
+}
+
+// cutoff is the instant after which a batch takes no further object.
+func (r *run) cutoff() time.Time {
+	if r.opts.Deadline.IsZero() {
+		return time.Time{}
+	}
+	return r.Clock.Now().Add(r.opts.Deadline.Sub(r.Clock.Now()) / 2)
+}
+
+// makePlan lists the source against the head. The first plan of a run fixes
+// what "there at the start" means.
+func (r *run) makePlan(ctx context.Context) error {
+	plan, err := r.Source.Plan(ctx, r.head.Manifest.Progress.Files, r.Set, r.Clock.Now())
+	if err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	if r.plan == nil {
+		r.report.planned(plan)
+	}
+	r.plan, r.queue = plan, plan.Objects
+	return nil
+}
+
+// Open finds the head, or brings the pipeline into being, and refuses a pipeline
+// file that does not fit.
+func (p *Pipeline) Open(ctx context.Context) (manifest.Snapshot, error) {
+	head, err := p.Log.Head(ctx)
+	if errors.Is(err, commit.ErrNoChain) {
+		head, err = p.create(ctx)
+	}
+	if err != nil {
+		return head, err
+	}
+	return head, p.fits(head.Manifest.Config)
+}
+
+// create proves the store and writes the genesis.
+func (p *Pipeline) create(ctx context.Context) (manifest.Snapshot, error) {
+	if p.Admit != nil {
+		if err := p.Admit(ctx); err != nil {
+			return manifest.Snapshot{}, err
+		}
+	}
+	g := commit.Genesis{Config: p.Config, Start: p.Start, Tables: map[string]*schema.Schema{
+		p.Table: {Fields: schema.Reserved(), LastID: schema.LastReserved}, p.Dead: schema.DeadLetters(),
+	}}
+	if _, err := io.ReadFull(p.Random, g.ID[:]); err != nil {
+		return manifest.Snapshot{}, err
+	}
+	var err error
+	if g.Attempt, err = p.draw(); err != nil {
+		return manifest.Snapshot{}, err
+	}
+	return p.Log.Create(ctx, g)
+}
+
+// fits holds the pipeline file against what the chain was written under.
+func (p *Pipeline) fits(was manifest.Config) error {
+	for _, f := range []struct{ field, was, now string }{
+		{"source", was.Source, p.Config.Source},
+		{"format", was.Format, p.Config.Format},
+		{"record_id", was.RecordID, p.Config.RecordID},
+		{"table", was.Table, p.Config.Table},
+		{"dead_letters.table", was.Dead, p.Config.Dead},
+	} {
+		if f.was != f.now {
+			return &MismatchError{f.field, f.was, f.now}
+		}
+	}
+	return nil
+}
+
+// draw makes an attempt.
+func (p *Pipeline) draw() (a manifest.Attempt, err error) {
+	_, err = io.ReadFull(p.Random, a[:])
+	return a, err
+}
+
+// outcomeOf names how a failed run ended.
+func outcomeOf(err error) Outcome {
+	var superseded *SupersededError
+	switch {
+	case errors.As(err, &superseded):
+		return Fenced
+	case errors.Is(err, commit.ErrUnresolved):
+		return Unknown
+	}
+	return Failed
+}
