@@ -1,0 +1,159 @@
+package datafile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/parquet-go/parquet-go/format"
+
+	"batcher/schema"
+)
+
+// Reader reads one data file. It may be used by several goroutines at once.
+type Reader struct {
+	in     io.ReaderAt
+	size   int64
+	meta   format.FileMetaData
+	fields []schema.Field
+	leaves []leaf
+}
+
+// Open reads the footer of a file of size bytes and checks that it describes a
+// file this package may have written. Later reads go to r in ranges of a few
+// hundred KiB, column by column.
+func Open(r io.ReaderAt, size int64) (f *Reader, err error) {
+	defer recoverDamage(&err)
+	f = &Reader{in: r, size: size}
+	footer, err := readFooter(r, size)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := decodeThrift(footer, &f.meta); err != nil {
+		return nil, fmt.Errorf("%w: footer: %w", ErrDamaged, err)
+	}
+	if f.fields, err = fieldsOf(f.meta.Schema); err != nil {
+		return nil, err
+	}
+	if err := checkFields(f.fields, 1); err != nil {
+		return nil, fmt.Errorf("%w: schema: %w", ErrDamaged, err)
+	}
+	f.leaves = leavesOf(f.fields)
+	if err := f.checkGroups(size - int64(len(footer)) - 8); err != nil {
+		return nil, fmt.Errorf("%w: footer: %w", ErrDamaged, err)
+	}
+	return f, nil
+}
+
+// recoverDamage turns a panic of the library over damaged bytes into an error.
+func recoverDamage(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: %v", ErrDamaged, p)
+	}
+}
+
+// readFooter returns the bytes of the footer.
+func readFooter(r io.ReaderAt, size int64) ([]byte, error) {
+	var tail [8]byte
+	if size < int64(len(magic)+len(tail)) {
+		return nil, fmt.Errorf("%w: %d bytes are no Parquet file", ErrDamaged, size)
+	}
+	if err := readAt(r, tail[:], size-int64(len(tail))); err != nil {
+		return nil, fmt.Errorf("read the end of a data file: %w", err)
+	}
+	if string(tail[4:]) != magic {
+		return nil, fmt.Errorf("%w: does not end in %s", ErrDamaged, magic)
+	}
+	n := int64(binary.LittleEndian.Uint32(tail[:]))
+	if n > size-int64(len(magic)+len(tail)) || n > maxFooterBytes {
+		return nil, fmt.Errorf("%w: footer of %d bytes in a file of %d", ErrDamaged, n, size)
+	}
+	footer := make([]byte, n)
+	if err := readAt(r, footer, size-int64(len(tail))-n); err != nil {
+		return nil, fmt.Errorf("read the footer of a data file: %w", err)
+	}
+	return footer, nil
+}
+
+// readAt fills p; the end of the file right behind it is no error.
+func readAt(r io.ReaderAt, p []byte, at int64) error {
+	n, err := r.ReadAt(p, at)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// checkGroups compares the row groups with the schema, with the file's length
+// up to end, and with the number of rows.
+func (f *Reader) checkGroups(end int64) error {
+	rows := int64(0)
+	for i := range f.meta.RowGroups {
+		g := &f.meta.RowGroups[i]
+		if len(g.Columns) != len(f.leaves) {
+			return fmt.Errorf("row group %d has %d columns, the schema %d", i, len(g.Columns), len(f.leaves))
+		}
+		if g.NumRows < 0 || g.NumRows > f.meta.NumRows {
+			return fmt.Errorf("row group %d has %d rows of %d", i, g.NumRows, f.meta.NumRows)
+		}
+		rows += g.NumRows
+		for k := range g.Columns {
+			if err := checkChunk(&g.Columns[k].MetaData, &f.leaves[k], end); err != nil {
+				return fmt.Errorf("row group %d, column %q: %w", i, f.leaves[k].path, err)
+			}
+		}
+	}
+	if rows != f.meta.NumRows {
+		return fmt.Errorf("row groups have %d rows, the file %d", rows, f.meta.NumRows)
+	}
+	return nil
+}
+
+// checkChunk compares a column chunk with its leaf and with the file's length.
+func checkChunk(m *format.ColumnMetaData, l *leaf, end int64) error {
+	if m.Type != physicalType(l.field.Type.Kind) {
+		return fmt.Errorf("has type %v", m.Type)
+	}
+	if !slices.Equal(m.PathInSchema, l.path) {
+		return fmt.Errorf("has path %q", m.PathInSchema)
+	}
+	start := chunkStart(m)
+	if start < int64(len(magic)) || m.TotalCompressedSize < 0 || start > end-m.TotalCompressedSize {
+		return fmt.Errorf("stands at %d with %d bytes, outside of the file", start, m.TotalCompressedSize)
+	}
+	switch m.Codec {
+	case format.Zstd, format.Snappy, format.Uncompressed:
+		return nil
+	}
+	return fmt.Errorf("codec %v is not one that batcher writes", m.Codec)
+}
+
+// chunkStart is where the first page of a chunk stands.
+func chunkStart(m *format.ColumnMetaData) int64 {
+	if m.DictionaryPageOffset > 0 {
+		return min(m.DictionaryPageOffset, m.DataPageOffset)
+	}
+	return m.DataPageOffset
+}
+
+// Rows is the number of rows in the file.
+func (f *Reader) Rows() int64 { return f.meta.NumRows }
+
+// Schema is what the footer tells: names, field ids and types. Keys are not in
+// a file, and JSON columns read as String; LastID is the highest id here.
+func (f *Reader) Schema() *schema.Schema {
+	return &schema.Schema{Fields: f.fields, LastID: lastID(f.fields)}
+}
+
+// lastID is the highest id in fields.
+func lastID(fields []schema.Field) int32 {
+	m := int32(0)
+	for i := range fields {
+		m = max(m, fields[i].ID, lastID(fields[i].Type.Fields))
+	}
+	return m
+}
