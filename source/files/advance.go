@@ -1,0 +1,239 @@
+package files
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"batcher/segment"
+	"batcher/source"
+)
+
+// Touched is a consumed object whose identity changed while its content did
+// not, as when a file was touched or uploaded again.
+type Touched struct {
+	Key      string
+	ETag     string
+	Size     int64
+	Modified time.Time
+	Old      source.Hash // identity that it was consumed under
+	Content  source.Hash
+}
+
+// Gap is the rest of an object that was consumed in part and cannot be read any
+// more: all from Next on is given up.
+type Gap struct {
+	source.OpenObject
+	Reason string // "gone" or "changed"
+}
+
+// Delta is what one manifest adds to the progress, told without reference to
+// any parent, so that it can be applied to another one after a lost race.
+type Delta struct {
+	Ranges   []source.Range // read by the batch; of one object in order. The one with Last completes it
+	Touched  []Touched      // entries to replace
+	Gaps     []Gap          // objects given up
+	Start    time.Time      // Config.Start; holds when the parent has no progress yet
+	Relisted time.Time      // Plan.Relisted, with the last batch of a plan; else zero
+}
+
+// Advance returns the progress after a manifest that adds the delta to parent,
+// which may be nil before the first. All that is cumulative is taken from the
+// parent alone. New segments go into the pack, which must be a new one for each
+// proposal; if nothing was added to it there is nothing to write.
+//
+// It is used at the first proposal and again, with the new parent, at a rebase.
+// It loads nothing: segments that are not in memory are kept by reference, and a
+// touched object whose entry in the parent cannot be proved to be the one that
+// was compared is left out; the next plan finds it again.
+//
+// It fails with ErrInadmissible when an object of the delta is known to be
+// consumed in the parent or a range does not begin at its object's next position
+// there, and with ErrNotLoaded (see Prepare). What it does not have in memory it
+// cannot refuse: before a rebase Covered must have said none.
+func (s *Set) Advance(parent *source.FilesProgress, d Delta, pack *segment.Pack) (*source.FilesProgress, error) {
+	if parent == nil {
+		parent = &source.FilesProgress{Start: d.Start}
+	}
+	refs, err := s.refs(parent)
+	if err != nil {
+		return nil, fmt.Errorf("advance progress: %w", err)
+	}
+	recent, err := DecodeRecent(parent.Recent)
+	if err != nil {
+		return nil, fmt.Errorf("advance progress: %w", err)
+	}
+	known, err := s.view(recent, refs)
+	if err != nil {
+		return nil, fmt.Errorf("advance progress: %w", err)
+	}
+	out := *parent
+	a := advance{set: s, refs: refs, known: known, out: &out, open: make(map[string]source.OpenObject), own: make(map[source.Hash]Entry)}
+	if err := a.apply(d); err != nil {
+		return nil, fmt.Errorf("advance progress: %w", err)
+	}
+	if err := a.store(recent, pack); err != nil {
+		return nil, fmt.Errorf("advance progress: %w", err)
+	}
+	return a.out, nil
+}
+
+// advance is one step from a parent's progress to the next.
+type advance struct {
+	set   *Set
+	refs  []source.ConsumedRef
+	known *view
+	out   *source.FilesProgress
+	open  map[string]source.OpenObject
+	own   map[source.Hash]Entry // entries that this step adds or replaces
+}
+
+func (a *advance) apply(d Delta) error {
+	for _, o := range a.out.Open {
+		a.open[o.Key] = o
+	}
+	for i := range d.Ranges {
+		if err := a.read(&d.Ranges[i]); err != nil {
+			return err
+		}
+	}
+	for _, g := range d.Gaps {
+		if err := a.giveUp(g); err != nil {
+			return err
+		}
+	}
+	for i := range d.Touched {
+		a.touch(&d.Touched[i])
+	}
+	a.out.Open = slices.SortedFunc(maps.Values(a.open), func(x, y source.OpenObject) int { return strings.Compare(x.Key, y.Key) })
+	if d.Relisted.After(a.out.Relisted) {
+		a.out.Relisted = d.Relisted.UTC()
+	}
+	return nil
+}
+
+// read notes that a range is consumed.
+func (a *advance) read(r *source.Range) error {
+	open, begun := a.open[r.Key]
+	if begun && (open.ETag != r.ETag || open.Size != r.Size) {
+		return fmt.Errorf("%s: a range of another version than the part consumed: %w", r.Key, ErrInadmissible)
+	}
+	if r.From != open.Next || r.To < r.From {
+		return fmt.Errorf("%s: the range [%d, %d) does not begin at position %d: %w", r.Key, r.From, r.To, open.Next, ErrInadmissible)
+	}
+	if err := a.mustBeNew(r.Key); err != nil {
+		return err
+	}
+	if r.Modified.After(a.out.Newest) {
+		a.out.Newest = r.Modified.UTC()
+	}
+	if r.Last {
+		delete(a.open, r.Key)
+		a.add(r.Key, r.ETag, r.Size, r.Modified, r.Content)
+		return nil
+	}
+	a.open[r.Key] = source.OpenObject{Key: r.Key, ETag: r.ETag, Size: r.Size, Modified: r.Modified.UTC(), Next: r.To}
+	return nil
+}
+
+// giveUp notes that the rest of an open object will never be read. Its entry
+// keeps the identity that was begun, so that the object is not begun again.
+func (a *advance) giveUp(g Gap) error {
+	open, begun := a.open[g.Key]
+	if !begun || open.Next != g.Next || open.ETag != g.ETag || open.Size != g.Size {
+		return fmt.Errorf("%s: the part to be given up is not the rest of the object: %w", g.Key, ErrInadmissible)
+	}
+	if err := a.mustBeNew(g.Key); err != nil {
+		return err
+	}
+	delete(a.open, g.Key)
+	a.add(g.Key, g.ETag, g.Size, g.Modified, source.Hash{})
+	return nil
+}
+
+func (a *advance) mustBeNew(key string) error {
+	hash := KeyHash(key)
+	_, mine := a.own[hash]
+	if _, consumed := a.known.find(hash); mine || consumed {
+		return fmt.Errorf("%s: already consumed: %w", key, ErrInadmissible)
+	}
+	return nil
+}
+
+// add puts a new object into the set.
+func (a *advance) add(key, etag string, size int64, modified time.Time, content source.Hash) {
+	e := Entry{Day: a.set.source.Day(key, modified), Key: KeyHash(key), Identity: a.set.source.Identity(key, etag, size), Content: content}
+	a.own[e.Key] = e
+	a.out.Count++
+	a.out.Sum = a.out.Sum.Add(e.Identity)
+}
+
+// touch replaces the entry of an object, if it is proved to be the one that the
+// object was compared with.
+func (a *advance) touch(t *Touched) {
+	e := Entry{Day: a.set.source.Day(t.Key, t.Modified), Key: KeyHash(t.Key), Identity: a.set.source.Identity(t.Key, t.ETag, t.Size), Content: t.Content}
+	_, mine := a.own[e.Key]
+	_, recent := a.known.recent[e.Key]
+	if mine || !recent && !a.set.has(a.set.source.holding(a.refs, e.Day, e.Day+1)) {
+		return
+	}
+	old, found := a.known.find(e.Key)
+	if !found || old.Identity != t.Old || e.Identity == t.Old {
+		return
+	}
+	a.own[e.Key] = e
+	a.out.Sum = a.out.Sum.Sub(old.Identity).Add(e.Identity)
+}
+
+// store writes the entries down: beside the parent's recent ones or, when these
+// become too many, all of them in a new segment.
+func (a *advance) store(recent []Entry, pack *segment.Pack) error {
+	if len(a.own) == 0 {
+		return nil
+	}
+	entries := slices.Collect(maps.Values(a.own))
+	for _, e := range recent {
+		if _, replaced := a.own[e.Key]; !replaced {
+			entries = append(entries, e)
+		}
+	}
+	var err error
+	if len(entries)*RecentSize <= RecentLimit {
+		a.out.Recent, err = EncodeRecent(entries)
+		return err
+	}
+	slices.SortFunc(entries, compareEntries)
+	refs, err := a.set.merge(a.refs, pack)
+	if err != nil {
+		return err
+	}
+	spilled, err := a.set.addRuns(entries, pack)
+	if err != nil {
+		return err
+	}
+	refs = append(slices.Clip(refs), spilled...)
+	a.out.Recent = nil
+	a.out.Segments, err = segment.Externalize(segment.Of(refs), pack)
+	if ref := a.out.Segments.Ref; ref != nil {
+		a.set.lists[ref.SHA256] = refs
+	}
+	return err
+}
+
+// holding returns the segments that can hold entries of keys of the days [from,
+// to): with a time path those that overlap with the days, else all, because
+// then the day does not follow from the key.
+func (s *Source) holding(refs []source.ConsumedRef, from, to int32) []source.ConsumedRef {
+	if s.path == nil {
+		return refs
+	}
+	var some []source.ConsumedRef
+	for _, r := range refs {
+		if r.FromDay < to && from < r.ToDay {
+			some = append(some, r)
+		}
+	}
+	return some
+}

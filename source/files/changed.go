@@ -1,0 +1,166 @@
+package files
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"batcher/object"
+	"batcher/source"
+)
+
+// maxSuspects is how many objects with another identity one plan looks at more
+// closely; beyond it they count as changed.
+const maxSuspects = 10_000
+
+// suspect is a consumed key that is listed with another identity.
+type suspect struct {
+	candidate
+	old Entry
+}
+
+// suspects keeps each key once, in its latest form.
+type suspects struct {
+	entries map[source.Hash]suspect
+	beyond  int64
+}
+
+// add notes one more.
+func (s *suspects) add(c candidate, old Entry) {
+	held, again := s.entries[c.key]
+	switch {
+	case again && !c.info.Modified.After(held.info.Modified):
+	case !again && len(s.entries) == maxSuspects:
+		s.beyond++
+	default:
+		s.entries[c.key] = suspect{candidate: c, old: old}
+	}
+}
+
+// settleChanged tells the touched objects from the changed ones and does with
+// the latter what the policy says.
+func (p *planner) settleChanged(ctx context.Context) error {
+	ordered := slices.SortedFunc(maps.Values(p.changed.entries), func(a, b suspect) int { return strings.Compare(a.info.Key, b.info.Key) })
+	budget := p.source.cfg.Rehash
+	for i := range ordered {
+		c := &ordered[i]
+		content, err := p.content(ctx, c, &budget)
+		switch {
+		case errors.Is(err, ErrStale):
+			p.plan.Counts.Young++ // it changes at this moment: the next plan sees what becomes of it
+		case err != nil:
+			return err
+		case !content.IsZero() && content == c.old.Content:
+			p.plan.Touched = append(p.plan.Touched, Touched{
+				Key: c.info.Key, ETag: c.info.ETag, Size: c.info.Size, Modified: c.info.Modified, Old: c.old.Identity, Content: content,
+			})
+		default:
+			if err := p.report(c); err != nil {
+				return err
+			}
+		}
+	}
+	p.plan.Counts.Changed += p.changed.beyond
+	return nil
+}
+
+// report counts a changed object.
+func (p *planner) report(c *suspect) error {
+	changed := Changed{Info: c.info, Old: c.old.Identity, New: c.identity}
+	if p.source.cfg.OnChange == FailChanged {
+		return &ChangedError{Changed: changed}
+	}
+	p.plan.Counts.Changed++
+	if len(p.plan.Changed) < maxExamples {
+		p.plan.Changed = append(p.plan.Changed, changed)
+	}
+	return nil
+}
+
+// content returns the hash of what stands under the key now; zero when it is
+// not worth or not within the budget to read it. What was read once is
+// remembered as long as the process lives.
+func (p *planner) content(ctx context.Context, c *suspect, budget *int64) (source.Hash, error) {
+	if known, ok := p.set.contents[c.identity]; ok {
+		return known, nil
+	}
+	if c.old.Content.IsZero() || c.info.Size > *budget {
+		return source.Hash{}, nil
+	}
+	*budget -= c.info.Size
+	r, err := p.source.Open(ctx, Object{Info: c.info})
+	if err != nil {
+		return source.Hash{}, err
+	}
+	defer r.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		return source.Hash{}, fmt.Errorf("hash %s: %w", c.info.Key, err)
+	}
+	content := source.Hash(h.Sum(nil)[:16])
+	if len(p.set.contents) < maxSuspects {
+		p.set.contents[c.identity] = content
+	}
+	return content, nil
+}
+
+// settleOpen plans the objects that were consumed in part, by key.
+func (p *planner) settleOpen(ctx context.Context) error {
+	for _, key := range slices.Sorted(maps.Keys(p.open)) {
+		o := p.open[key]
+		if !p.source.cfg.Shard.Owns(KeyHash(key)) {
+			p.others = true
+			continue
+		}
+		reason, err := p.openState(ctx, o)
+		if err != nil {
+			return err
+		}
+		if reason == "" {
+			p.planOpen(o)
+			continue
+		}
+		if p.source.cfg.OnGap == FailGap {
+			return &GapError{Key: key, Position: o.Next, Reason: reason}
+		}
+		p.plan.Gaps = append(p.plan.Gaps, Gap{OpenObject: o.OpenObject, Reason: reason})
+	}
+	return nil
+}
+
+func (p *planner) planOpen(o *opened) {
+	info := object.Info{Key: o.Key, Size: o.Size, ETag: o.ETag, Modified: o.Modified}
+	p.plan.Objects = append(p.plan.Objects, Object{Info: info, From: o.Next, Day: p.source.Day(o.Key, o.Modified)})
+	p.plan.Lag.add(Lag{Objects: 1, Bytes: max(o.Size-int64(o.Next), 0), Oldest: o.Modified})
+}
+
+// openState says why the rest of an open object cannot be read; "" if it can. An
+// object that the listing did not show is asked for: its folder may not have
+// been listed, and some stores leave out keys that are a prefix of others.
+func (p *planner) openState(ctx context.Context, o *opened) (string, error) {
+	if o.listed && o.same {
+		return "", nil
+	}
+	if o.listed {
+		return "changed", nil
+	}
+	r, info, err := p.source.store.Get(ctx, o.Key, object.GetOptions{Limit: 1, ETag: o.ETag})
+	switch {
+	case errors.Is(err, object.ErrNotFound):
+		return "gone", nil
+	case errors.Is(err, object.ErrChanged):
+		return "changed", nil
+	case err != nil:
+		return "", fmt.Errorf("look at open object %s: %w", o.Key, err)
+	}
+	r.Close()
+	if info.Size != o.Size {
+		return "changed", nil
+	}
+	return "", nil
+}

@@ -1,0 +1,208 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"batcher/object"
+	"batcher/source"
+)
+
+// maxExamples is how many changed objects a plan names.
+const maxExamples = 10
+
+// Object is one object to be read.
+type Object struct {
+	object.Info
+	From  source.Position // first position that is not consumed; 0 for a new object
+	Day   int32           // of its entry, see Source.Day
+	Late  bool            // new, but older than the lookback
+	Exact *source.Range   // set by Resolve: read this range and nothing else
+}
+
+// Counts says what became of the listed objects. A listing that names an
+// object twice may count it twice.
+type Counts struct {
+	Listed      int64 // objects below the path, as far as it was listed
+	Ignored     int64 // by their name or by the globs
+	BeforeStart int64 // modified before the source's start
+	Young       int64 // younger than settle, or changed while they were looked at
+	Undated     int64 // outside the folders of the time path; planned all the same
+	Consumed    int64 // nothing to do
+	Changed     int64 // consumed with other content; of this shard
+	Late        int64 // of Plan.Objects
+}
+
+// Lag is what is left to read for this shard.
+type Lag struct {
+	Objects int64
+	Bytes   int64     // as stored; for an object read in part less its next position
+	Oldest  time.Time // modification time; zero if nothing is left
+}
+
+// Changed is a consumed key that has other content now.
+type Changed struct {
+	object.Info
+	Old source.Hash // identity that was consumed
+	New source.Hash // identity of what stands there now
+}
+
+// Plan is what a run has to read: the open objects, then new ones, oldest first.
+type Plan struct {
+	Objects  []Object  // open ones by key, then new ones by modification time and key
+	More     bool      // there are more than Config.MaxObjects: plan again after these
+	Counts   Counts    // of the listing
+	Lag      Lag       // including Objects
+	Touched  []Touched // to be recorded with the next batch, if there is one
+	Changed  []Changed // some of Counts.Changed, by key
+	Gaps     []Gap     // to be recorded; only with SkipGap
+	Full     bool      // everything below the path was listed
+	Relisted time.Time // for Delta.Relisted of the plan's last batch; zero unless that completes a relisting
+}
+
+// Plan lists the source and returns what progress, which may be nil before the
+// first manifest, does not have. now is the time of the run.
+//
+// When a full listing agrees with the progress in number and sum of identities
+// nothing is new and no segment is loaded. Otherwise the segments that can hold
+// the listed keys are brought into the set's memory first.
+//
+// It fails with a GapError or ChangedError as the policies say.
+func (s *Source) Plan(ctx context.Context, progress *source.FilesProgress, set *Set, now time.Time) (*Plan, error) {
+	if progress == nil {
+		progress = &source.FilesProgress{Start: s.cfg.Start}
+	}
+	p, err := s.newPlanner(ctx, progress, set, now)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if err := p.compare(ctx); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if err := p.settleOpen(ctx); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if err := p.settleChanged(ctx); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	return p.finish(), nil
+}
+
+// compare lists the source and sorts its objects into consumed, changed and
+// new. Without the segments in memory it first only adds up, and keeps what it
+// can in a buffer; if that overflows it lists again once they are loaded.
+func (p *planner) compare(ctx context.Context) error {
+	if p.set.has(p.need) {
+		if err := p.load(ctx); err != nil {
+			return err
+		}
+		return p.list(ctx, p.judge)
+	}
+	var buffer []candidate
+	seen := 0
+	err := p.list(ctx, func(c candidate) {
+		if seen++; seen <= p.bufferLimit {
+			buffer = append(buffer, c)
+		} else {
+			buffer = nil
+		}
+	})
+	if err != nil || seen == 0 {
+		return err
+	}
+	if p.agrees() {
+		p.plan.Counts.Consumed = p.count
+		return nil
+	}
+	if err := p.load(ctx); err != nil {
+		return err
+	}
+	if buffer == nil {
+		p.reset()
+		return p.list(ctx, p.judge)
+	}
+	for _, c := range buffer {
+		p.judge(c)
+	}
+	return nil
+}
+
+// agrees says whether a full listing has exactly the consumed objects.
+func (p *planner) agrees() bool {
+	return p.plan.Full && len(p.progress.Open) == 0 && p.count == p.progress.Count && p.sum == p.progress.Sum
+}
+
+// load brings what is needed into memory, if it is not there, and opens the view
+// on it.
+func (p *planner) load(ctx context.Context) (err error) {
+	if err := p.set.loadRuns(ctx, p.refs, p.need); err != nil {
+		return err
+	}
+	p.known, err = p.set.view(p.recent, p.refs)
+	return err
+}
+
+// judge says of one object whether it is consumed, changed or new.
+func (p *planner) judge(c candidate) {
+	entry, found := p.known.find(c.key)
+	switch {
+	case found && entry.Identity == c.identity:
+		p.plan.Counts.Consumed++
+	case !p.source.cfg.Shard.Owns(c.key):
+		p.others = p.others || !found
+	case found:
+		p.changed.add(c, entry)
+	default:
+		p.fresh.add(c)
+	}
+}
+
+// finish puts the plan together.
+func (p *planner) finish() *Plan {
+	plan := p.plan
+	fresh, lag := p.fresh.sorted()
+	plan.Lag.add(lag)
+	reference := p.late()
+	room := max(p.source.cfg.MaxObjects-len(plan.Objects), 0)
+	if len(fresh) > room {
+		fresh = fresh[:room]
+	}
+	for _, c := range fresh {
+		o := Object{Info: c.info, Day: c.day, Late: reference(c)}
+		if o.Late {
+			plan.Counts.Late++
+		}
+		plan.Objects = append(plan.Objects, o)
+	}
+	plan.More = plan.Lag.Objects > int64(len(plan.Objects))
+	if p.source.path != nil && plan.Full && !plan.More && !p.others {
+		plan.Relisted = p.now
+	}
+	return plan
+}
+
+// late returns the test for new objects that are older than the lookback. It
+// counts from the newest object consumed, or from now if that lies ahead.
+func (p *planner) late() func(candidate) bool {
+	newest := p.progress.Newest
+	if newest.IsZero() {
+		return func(candidate) bool { return false }
+	}
+	if newest.After(p.now) {
+		newest = p.now
+	}
+	oldest := newest.Add(-p.source.cfg.Lookback)
+	return func(c candidate) bool {
+		return c.info.Modified.Before(oldest) || p.source.path != nil && c.day != UndatedDay && c.day < dayOf(oldest)
+	}
+}
+
+// add counts more that is left.
+func (l *Lag) add(o Lag) {
+	l.Objects += o.Objects
+	l.Bytes += o.Bytes
+	if l.Oldest.IsZero() || !o.Oldest.IsZero() && o.Oldest.Before(l.Oldest) {
+		l.Oldest = o.Oldest
+	}
+}
