@@ -166,7 +166,7 @@ func checkVector(v *Vector, l *leafShape, rows int) error {
 	case v == nil:
 		return fmt.Errorf("no vector")
 	case v.Kind != l.kind:
-		return fmt.Errorf("vector of kind %d for a leaf of kind %d", v.Kind, l.kind)
+		return fmt.Errorf("vector of kind %v for a leaf of kind %v", v.Kind, l.kind)
 	case v.MaxDef != l.def || v.MaxRep != l.rep:
 		return fmt.Errorf("maximal levels %d and %d, want %d and %d", v.MaxDef, v.MaxRep, l.def, l.rep)
 	case v.MaxRep == 0 && (len(v.Rep) != 0 || len(v.Def) != rows):

@@ -64,10 +64,7 @@ func (f *Reader) Blocks(want *schema.Schema) iter.Seq2[*column.Block, error] {
 
 // plan finds the source of each leaf of want.
 func (f *Reader) plan(want *schema.Schema) ([]feed, error) {
-	if len(want.Fields) == 0 {
-		return nil, fmt.Errorf("no columns are wanted")
-	}
-	if err := checkFields(want.Fields, 1); err != nil {
+	if err := checkSchema(want); err != nil {
 		return nil, fmt.Errorf("wanted schema: %w", err)
 	}
 	p := planner{leaves: leavesOf(want.Fields)}
@@ -90,13 +87,13 @@ func (p *planner) fields(want, have []schema.Field, first int, absent feed) erro
 	byID := make(map[int32]member, len(have))
 	for i := range have {
 		byID[have[i].ID] = member{i, first}
-		first += len(leavesOf(have[i : i+1]))
+		first += have[i].Type.Width()
 	}
 	for i := range want {
 		w := &want[i]
 		m, ok := byID[w.ID]
 		if !ok {
-			for range leavesOf(want[i : i+1]) {
+			for range w.Type.Width() {
 				p.add(absent)
 			}
 			continue
@@ -110,8 +107,8 @@ func (p *planner) fields(want, have []schema.Field, first int, absent feed) erro
 
 // field plans one field that the file has, present at level def.
 func (p *planner) field(want, have *schema.Field, first int, def, rep uint8) error {
-	if plainKind(want.Type.Kind) != plainKind(have.Type.Kind) {
-		return fmt.Errorf("is of kind %d in the file, not %d", have.Type.Kind, want.Type.Kind)
+	if fileKind(want.Type.Kind) != fileKind(have.Type.Kind) {
+		return fmt.Errorf("is %v in the file, not %v", have.Type, want.Type)
 	}
 	switch want.Type.Kind {
 	case schema.Struct:
@@ -130,12 +127,12 @@ func (p *planner) field(want, have *schema.Field, first int, def, rep uint8) err
 			if err := p.field(w, h, first, below, rep); err != nil {
 				return err
 			}
-			first += len(leavesOf(have.Type.Fields[i : i+1]))
+			first += h.Type.Width()
 		}
 		return nil
 	}
 	if want.Type.Precision != have.Type.Precision || want.Type.Scale != have.Type.Scale {
-		return fmt.Errorf("is decimal(%d,%d) in the file, not (%d,%d)", have.Type.Precision, have.Type.Scale, want.Type.Precision, want.Type.Scale)
+		return fmt.Errorf("is %v in the file, not %v", have.Type, want.Type)
 	}
 	p.add(feed{source: first})
 	return nil
@@ -205,7 +202,7 @@ func (s *scan) next() (*column.Block, error) {
 
 // vector makes the vector of one wanted leaf for n rows.
 func (s *scan) vector(f *feed, n int) *column.Vector {
-	v := &column.Vector{Kind: f.want.field.Type.Kind, MaxDef: f.want.maxDef, MaxRep: f.want.maxRep}
+	v := &column.Vector{Kind: f.want.Field.Type.Kind, MaxDef: f.want.MaxDef, MaxRep: f.want.MaxRep}
 	switch {
 	case f.source < 0:
 		v.Def = make([]byte, n)

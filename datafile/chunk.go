@@ -39,9 +39,9 @@ type chunk struct {
 
 // newChunk starts a column.
 func newChunk(l leaf) *chunk {
-	c := &chunk{leaf: l, kind: plainKind(l.field.Type.Kind)}
+	c := &chunk{leaf: l, kind: fileKind(l.Field.Type.Kind)}
 	c.bounds.kind = c.kind
-	if l.field.Type.Kind == schema.JSON {
+	if l.Field.Type.Kind == schema.JSON {
 		c.bounds.kind = schema.JSON // texts that nobody compares
 	}
 	c.fileBounds.kind = c.bounds.kind
@@ -99,7 +99,7 @@ func (c *chunk) appendNulls(rows int, e *encoder) error {
 	for rows > 0 {
 		n := min(rows, pageEntries)
 		c.def.appendRun(0, n)
-		if c.leaf.maxRep > 0 {
+		if c.leaf.MaxRep > 0 {
 			c.rep.appendRun(0, n)
 		}
 		if err := c.finishPage(e); err != nil {
@@ -241,7 +241,7 @@ func (c *chunk) finishGroup(e *encoder) error {
 func (c *chunk) metadata(at int64, codec format.CompressionCodec) format.ColumnChunk {
 	m := format.ColumnMetaData{
 		Type:                  physicalType(c.kind),
-		PathInSchema:          c.leaf.path,
+		PathInSchema:          c.leaf.chunkPath,
 		Codec:                 codec,
 		NumValues:             c.entries,
 		TotalUncompressedSize: c.uncompressed,

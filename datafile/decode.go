@@ -183,7 +183,7 @@ func decodeValues(k schema.Kind, e format.Encoding, body []byte, n int, dict *en
 	case e == format.Plain:
 		return decodePlain(k, body, n)
 	}
-	return nil, fmt.Errorf("encoding %v for kind %d is not one that batcher writes", e, k)
+	return nil, fmt.Errorf("encoding %v for kind %v is not one that batcher writes", e, k)
 }
 
 // checkDelta says whether a DELTA_BINARY_PACKED body has n values. The library
@@ -262,15 +262,15 @@ func decodePage(l *leaf, h *format.DataPageHeader, body []byte, dict *entries) (
 	if n < 0 || n > maxPageEntries {
 		return nil, fmt.Errorf("page of %d entries", n)
 	}
-	if h.DefinitionLevelEncoding != format.RLE || l.maxRep > 0 && h.RepetitionLevelEncoding != format.RLE {
+	if h.DefinitionLevelEncoding != format.RLE || l.MaxRep > 0 && h.RepetitionLevelEncoding != format.RLE {
 		return nil, fmt.Errorf("levels are not in RLE")
 	}
-	v := &column.Vector{Kind: plainKind(l.field.Type.Kind), MaxDef: l.maxDef, MaxRep: l.maxRep}
+	v := &column.Vector{Kind: fileKind(l.Field.Type.Kind), MaxDef: l.MaxDef, MaxRep: l.MaxRep}
 	var err error
-	if v.Rep, body, err = decodeLevels(body, l.maxRep, n); err != nil {
+	if v.Rep, body, err = decodeLevels(body, l.MaxRep, n); err != nil {
 		return nil, fmt.Errorf("repetition %w", err)
 	}
-	if v.Def, body, err = decodeLevels(body, l.maxDef, n); err != nil {
+	if v.Def, body, err = decodeLevels(body, l.MaxDef, n); err != nil {
 		return nil, fmt.Errorf("definition %w", err)
 	}
 	if len(v.Rep) > 0 && v.Rep[0] != 0 {

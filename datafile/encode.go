@@ -91,10 +91,10 @@ func (e *encoder) compress(body []byte) []byte {
 // there.
 func (e *encoder) body(c *chunk) (format.Encoding, error) {
 	var err error
-	if e.raw, e.scratch, err = c.rep.encode(e.raw[:0], c.leaf.maxRep, e.scratch); err != nil {
+	if e.raw, e.scratch, err = c.rep.encode(e.raw[:0], c.leaf.MaxRep, e.scratch); err != nil {
 		return 0, fmt.Errorf("repetition levels: %w", err)
 	}
-	if e.raw, e.scratch, err = c.def.encode(e.raw, c.leaf.maxDef, e.scratch); err != nil {
+	if e.raw, e.scratch, err = c.def.encode(e.raw, c.leaf.MaxDef, e.scratch); err != nil {
 		return 0, fmt.Errorf("definition levels: %w", err)
 	}
 	if c.values == 0 {

@@ -140,7 +140,7 @@ func (p *schemaParser) next() (*format.SchemaElement, error) {
 
 // fields reads n optional nodes.
 func (p *schemaParser) fields(n, depth int) ([]schema.Field, error) {
-	if n < 0 || n > len(p.rest) || depth > deepest/2 {
+	if n < 0 || n > len(p.rest) || depth > schema.MaxNesting+1 {
 		return nil, fmt.Errorf("%d children at depth %d", n, depth)
 	}
 	out := make([]schema.Field, 0, n)
@@ -189,7 +189,7 @@ func (p *schemaParser) repeated(k schema.Kind, n, depth int) (schema.Type, error
 	if err != nil {
 		return t, err
 	}
-	if e.RepetitionType != thrift.New(format.Repeated) || int(e.NumChildren.V) != n || depth > deepest/2 {
+	if e.RepetitionType != thrift.New(format.Repeated) || int(e.NumChildren.V) != n || depth > schema.MaxNesting+1 {
 		return t, fmt.Errorf("middle node %q is not of 3-level form", e.Name)
 	}
 	for i := range n {

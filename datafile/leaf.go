@@ -6,57 +6,40 @@ import (
 	"batcher/schema"
 )
 
-// leaf is a column of the file: a field without children.
+// leaf is a column of the file.
 type leaf struct {
-	field          *schema.Field
-	path           []string // as in the file, with the middle nodes of lists and maps
-	maxDef, maxRep uint8
-	inList         bool // below a list or map
+	schema.Leaf
+	chunkPath []string // as in the file: with the middle nodes of lists and maps
 }
-
-// deepest is the greatest level a file may have.
-const deepest = 100
 
 // leavesOf lists the leaves of fields, depth first.
 func leavesOf(fields []schema.Field) []leaf {
-	var out []leaf
+	var paths [][]string
 	for i := range fields {
-		out = appendLeaves(out, &fields[i], leaf{maxDef: 1})
+		paths = appendPaths(paths, nil, &fields[i])
+	}
+	s := schema.Schema{Fields: fields}
+	out := make([]leaf, 0, len(paths))
+	for i, l := range s.Leaves() {
+		out = append(out, leaf{Leaf: l, chunkPath: paths[i]})
 	}
 	return out
 }
 
-// appendLeaves appends the leaves of f. In at stands what is known of it: the
-// path above it and the levels at which it is present.
-func appendLeaves(out []leaf, f *schema.Field, at leaf) []leaf {
-	at.path = join(at.path, f.Name)
+// appendPaths appends the chunk path of each leaf of f.
+func appendPaths(out [][]string, above []string, f *schema.Field) [][]string {
+	path := append(above[:len(above):len(above)], f.Name)
 	switch f.Type.Kind {
-	case schema.Struct:
-		for i := range f.Type.Fields {
-			below := at
-			below.maxDef++
-			out = appendLeaves(out, &f.Type.Fields[i], below)
-		}
-		return out
 	case schema.List, schema.Map:
-		at.path = join(at.path, middleName(f.Type.Kind))
-		at.maxDef, at.maxRep, at.inList = at.maxDef+1, at.maxRep+1, true
-		for i := range f.Type.Fields {
-			below := at
-			if !isKey(f, i) {
-				below.maxDef++
-			}
-			out = appendLeaves(out, &f.Type.Fields[i], below)
-		}
-		return out
+		path = append(path, middleName(f.Type.Kind))
+	case schema.Struct:
+	default:
+		return append(out, path)
 	}
-	at.field = f
-	return append(out, at)
-}
-
-// join appends a name to a path without touching what the path shares.
-func join(path []string, name string) []string {
-	return append(path[:len(path):len(path)], name)
+	for i := range f.Type.Fields {
+		out = appendPaths(out, path, &f.Type.Fields[i])
+	}
+	return out
 }
 
 // middleName is the repeated node between a list or map and its parts.
@@ -73,82 +56,50 @@ func isKey(f *schema.Field, i int) bool {
 	return f.Type.Kind == schema.Map && i == 0
 }
 
-// checkFields refuses what cannot be written: fields without ids, names twice,
-// shapes that are none, and nesting beyond the levels that fit.
-func checkFields(fields []schema.Field, depth int) error {
-	if depth > deepest/2 {
-		return fmt.Errorf("nested deeper than %d", deepest/2)
+// checkSchema refuses a schema that is malformed or not published: in a file
+// every field has its id.
+func checkSchema(s *schema.Schema) error {
+	if len(s.Fields) == 0 {
+		return fmt.Errorf("schema without columns")
 	}
-	names := make(map[string]bool, len(fields))
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	return checkIDs(s.Fields)
+}
+
+// checkIDs refuses fields without an id.
+func checkIDs(fields []schema.Field) error {
 	for i := range fields {
 		f := &fields[i]
-		if f.ID <= 0 {
+		if f.ID == 0 {
 			return fmt.Errorf("field %q has no field id", f.Name)
 		}
-		if f.Name == "" || names[f.Name] {
-			return fmt.Errorf("field name %q is empty or stands twice", f.Name)
-		}
-		names[f.Name] = true
-		if err := checkType(f, depth); err != nil {
-			return fmt.Errorf("field %q: %w", f.Name, err)
+		if err := checkIDs(f.Type.Fields); err != nil {
+			return fmt.Errorf("in field %q: %w", f.Name, err)
 		}
 	}
 	return nil
 }
 
-// checkType refuses a type that has the wrong number of parts or an impossible
-// precision.
-func checkType(f *schema.Field, depth int) error {
-	t := &f.Type
-	n := len(t.Fields)
-	switch t.Kind {
-	case schema.Struct:
-		if n == 0 {
-			return fmt.Errorf("struct without fields")
-		}
-	case schema.List:
-		if n != 1 {
-			return fmt.Errorf("list with %d parts", n)
-		}
-	case schema.Map:
-		if n != 2 || t.Fields[0].Type.Kind != schema.String {
-			return fmt.Errorf("map without a string key and a value")
-		}
-	case schema.Decimal:
-		if t.Precision < 1 || t.Precision > 38 || t.Scale < 0 || t.Scale > t.Precision {
-			return fmt.Errorf("decimal(%d,%d)", t.Precision, t.Scale)
-		}
-	case schema.Bool, schema.Int32, schema.Int64, schema.Float64, schema.String,
-		schema.JSON, schema.Bytes, schema.Date, schema.Timestamp:
-		if n != 0 {
-			return fmt.Errorf("kind %d with %d parts", t.Kind, n)
-		}
-	default:
-		return fmt.Errorf("kind %d cannot be written", t.Kind)
-	}
-	return checkFields(t.Fields, depth+1)
-}
-
-// sameType says whether a value of one type is a value of the other in a file.
-// JSON is String there.
-func sameType(a, b *schema.Type) bool {
-	if plainKind(a.Kind) != plainKind(b.Kind) || a.Precision != b.Precision || a.Scale != b.Scale {
+// sameField says whether two fields are the same in a file: by id, name and
+// type, while a file does not know keys and has String for JSON.
+func sameField(a, b *schema.Field) bool {
+	x, y := &a.Type, &b.Type
+	if a.ID != b.ID || a.Name != b.Name || fileKind(x.Kind) != fileKind(y.Kind) ||
+		x.Precision != y.Precision || x.Scale != y.Scale || len(x.Fields) != len(y.Fields) {
 		return false
 	}
-	if len(a.Fields) != len(b.Fields) {
-		return false
-	}
-	for i := range a.Fields {
-		x, y := &a.Fields[i], &b.Fields[i]
-		if x.ID != y.ID || x.Name != y.Name || !sameType(&x.Type, &y.Type) {
+	for i := range x.Fields {
+		if !sameField(&x.Fields[i], &y.Fields[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// plainKind is the kind that a file remembers.
-func plainKind(k schema.Kind) schema.Kind {
+// fileKind is the kind that a file remembers.
+func fileKind(k schema.Kind) schema.Kind {
 	if k == schema.JSON {
 		return schema.String
 	}

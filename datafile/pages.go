@@ -50,7 +50,7 @@ func (p *pageReader) available() (n int, err error) {
 	defer recoverDamage(&err)
 	for p.page.Rows() == 0 {
 		if err := p.next(); err != nil {
-			return 0, fmt.Errorf("column %q: %w", p.leaf.path, err)
+			return 0, fmt.Errorf("column %q: %w", p.leaf.chunkPath, err)
 		}
 	}
 	return p.page.Rows(), nil

@@ -36,8 +36,8 @@ func Open(r io.ReaderAt, size int64) (f *Reader, err error) {
 	if f.fields, err = fieldsOf(f.meta.Schema); err != nil {
 		return nil, err
 	}
-	if err := checkFields(f.fields, 1); err != nil {
-		return nil, fmt.Errorf("%w: schema: %w", ErrDamaged, err)
+	if err := checkSchema(f.Schema()); err != nil {
+		return nil, fmt.Errorf("%w: footer: %w", ErrDamaged, err)
 	}
 	f.leaves = leavesOf(f.fields)
 	if err := f.checkGroups(size - int64(len(footer)) - 8); err != nil {
@@ -103,7 +103,7 @@ func (f *Reader) checkGroups(end int64) error {
 		rows += g.NumRows
 		for k := range g.Columns {
 			if err := checkChunk(&g.Columns[k].MetaData, &f.leaves[k], end); err != nil {
-				return fmt.Errorf("row group %d, column %q: %w", i, f.leaves[k].path, err)
+				return fmt.Errorf("row group %d, column %q: %w", i, f.leaves[k].chunkPath, err)
 			}
 		}
 	}
@@ -115,10 +115,10 @@ func (f *Reader) checkGroups(end int64) error {
 
 // checkChunk compares a column chunk with its leaf and with the file's length.
 func checkChunk(m *format.ColumnMetaData, l *leaf, end int64) error {
-	if m.Type != physicalType(l.field.Type.Kind) {
+	if m.Type != physicalType(l.Field.Type.Kind) {
 		return fmt.Errorf("has type %v", m.Type)
 	}
-	if !slices.Equal(m.PathInSchema, l.path) {
+	if !slices.Equal(m.PathInSchema, l.chunkPath) {
 		return fmt.Errorf("has path %q", m.PathInSchema)
 	}
 	start := chunkStart(m)

@@ -104,7 +104,7 @@ func (w *Writer) appendRows(readers []*column.Reader, n int) error {
 
 // failed names the column in an error.
 func (c *chunk) failed(err error) error {
-	return fmt.Errorf("column %q: %w", c.leaf.path, err)
+	return fmt.Errorf("column %q: %w", c.leaf.chunkPath, err)
 }
 
 // relieve keeps the memory of all columns together within its bounds: it
@@ -144,16 +144,17 @@ func (w *Writer) adopt(s *schema.Schema) error {
 	if w.schema != nil {
 		known = len(w.schema.Fields)
 	}
-	if len(s.Fields) < known || len(s.Fields) == 0 {
+	if len(s.Fields) < known {
 		return fmt.Errorf("%d columns after %d", len(s.Fields), known)
 	}
 	for i := range known {
 		was, is := &w.schema.Fields[i], &s.Fields[i]
-		if was.ID != is.ID || was.Name != is.Name || !sameType(&was.Type, &is.Type) {
-			return fmt.Errorf("column %q with id %d is not the column %q with id %d of the blocks before", is.Name, is.ID, was.Name, was.ID)
+		if !sameField(was, is) {
+			return fmt.Errorf("column %q %v with id %d is not the column %q %v with id %d of the blocks before",
+				is.Name, is.Type, is.ID, was.Name, was.Type, was.ID)
 		}
 	}
-	if err := checkFields(s.Fields, 1); err != nil {
+	if err := checkSchema(s); err != nil {
 		return err
 	}
 	for _, l := range leavesOf(s.Fields[known:]) {
@@ -329,13 +330,13 @@ func (w *Writer) emitFooter() error {
 func (w *Writer) columns() []manifest.ColumnStats {
 	var out []manifest.ColumnStats
 	for _, c := range w.chunks {
-		if c.leaf.inList {
+		if c.leaf.MaxRep > 0 {
 			continue
 		}
 		if len(out) == statColumns {
 			break
 		}
-		out = append(out, columnStats(c.leaf.field.ID, c.fileNulls, &c.fileBounds, &c.leaf.field.Type))
+		out = append(out, columnStats(c.leaf.Field.ID, c.fileNulls, &c.fileBounds, &c.leaf.Field.Type))
 	}
 	return out
 }
