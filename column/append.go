@@ -1,0 +1,133 @@
+package column
+
+import (
+	"encoding/binary"
+	"math"
+
+	"batcher/schema"
+)
+
+// Filler appends to one vector of a block, row by row, and can take back what
+// the current row appended.
+//
+// Rows are numbered from 0 within the block and only grow. A row that appends
+// nothing to a top-level column is null there: the gap is filled when the next
+// value comes, or by Pad. Below the top level every row that enters a column
+// says so with rep 0.
+type Filler struct {
+	Vector
+	rows  int // rows covered
+	entry int // len(Def) before the latest row
+	plain int // len(Plain) before the latest row
+}
+
+// NewFiller returns an empty filler for a leaf.
+func NewFiller(l schema.Leaf) *Filler {
+	return &Filler{Vector: Vector{Kind: l.Field.Type.Kind, MaxDef: l.MaxDef, MaxRep: l.MaxRep}}
+}
+
+// Reset empties the vector and keeps its memory.
+func (f *Filler) Reset() {
+	f.Def, f.Rep, f.Plain = f.Def[:0], f.Rep[:0], f.Plain[:0]
+	f.Values, f.rows, f.entry, f.plain = 0, 0, 0, 0
+}
+
+// Pad makes the vector cover rows rows, null where nothing was appended.
+func (f *Filler) Pad(rows int) {
+	n := rows - f.rows
+	if n <= 0 {
+		return
+	}
+	f.Def = appendZeros(f.Def, n)
+	if f.MaxRep > 0 {
+		f.Rep = appendZeros(f.Rep, n)
+	}
+	f.rows = rows
+}
+
+// Drop takes back everything that row, the latest one, appended.
+func (f *Filler) Drop(row int) {
+	if f.rows <= row {
+		return
+	}
+	for _, d := range f.Def[f.entry:] {
+		if d == f.MaxDef {
+			f.Values--
+		}
+	}
+	f.Def, f.Plain = f.Def[:f.entry], f.Plain[:f.plain]
+	if f.MaxRep > 0 {
+		f.Rep = f.Rep[:f.entry]
+	}
+	f.rows = row
+}
+
+// Null appends an entry that holds no value: def says how deep it reaches.
+func (f *Filler) Null(row int, rep, def uint8) {
+	f.enter(row, rep)
+	f.Def = append(f.Def, def)
+}
+
+// Bool appends a value.
+func (f *Filler) Bool(row int, rep uint8, v bool) {
+	f.present(row, rep)
+	var b byte
+	if v {
+		b = 1
+	}
+	f.Plain = append(f.Plain, b)
+}
+
+// Int32 appends a value of an Int32 or Date column.
+func (f *Filler) Int32(row int, rep uint8, v int32) {
+	f.present(row, rep)
+	f.Plain = binary.LittleEndian.AppendUint32(f.Plain, uint32(v))
+}
+
+// Int64 appends a value of an Int64 or Timestamp column.
+func (f *Filler) Int64(row int, rep uint8, v int64) {
+	f.present(row, rep)
+	f.Plain = binary.LittleEndian.AppendUint64(f.Plain, uint64(v))
+}
+
+// Float64 appends a value.
+func (f *Filler) Float64(row int, rep uint8, v float64) {
+	f.present(row, rep)
+	f.Plain = binary.LittleEndian.AppendUint64(f.Plain, math.Float64bits(v))
+}
+
+// Decimal appends a value: 16 bytes, big-endian two's complement.
+func (f *Filler) Decimal(row int, rep uint8, v [16]byte) {
+	f.present(row, rep)
+	f.Plain = append(f.Plain, v[:]...)
+}
+
+// Bytes appends a value of a String, JSON or Bytes column.
+func (f *Filler) Bytes(row int, rep uint8, v []byte) {
+	f.present(row, rep)
+	f.Plain = binary.LittleEndian.AppendUint32(f.Plain, uint32(len(v)))
+	f.Plain = append(f.Plain, v...)
+}
+
+func (f *Filler) present(row int, rep uint8) {
+	f.enter(row, rep)
+	f.Def = append(f.Def, f.MaxDef)
+	f.Values++
+}
+
+// enter begins the row's part of the vector with its first entry.
+func (f *Filler) enter(row int, rep uint8) {
+	if rep == 0 {
+		if f.rows < row {
+			f.Pad(row)
+		}
+		f.rows, f.entry, f.plain = row+1, len(f.Def), len(f.Plain)
+	}
+	if f.MaxRep > 0 {
+		f.Rep = append(f.Rep, rep)
+	}
+}
+
+func appendZeros(b []byte, n int) []byte {
+	return append(b, make([]byte, n)...) // the compiler makes no slice of this
+}
