@@ -1,0 +1,239 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"batcher/source"
+)
+
+// Containers, as Result names them.
+const (
+	containerPlain = "plain"
+	containerGzip  = "gzip"
+	containerZstd  = "zstd"
+)
+
+const (
+	storedBuffer = 64 << 10
+	// freeDecoded is how much an object may hold before its ratio is judged.
+	freeDecoded = 4 << 20
+	// maxWindow is the largest zstd window accepted: what the zstd command
+	// takes by default.
+	maxWindow = 128 << 20
+)
+
+// container reads the decoded bytes of one object and guards them. One is
+// reused for many objects.
+type container struct {
+	limits Limits
+	stored storedReader
+	buf    *bufio.Reader
+	kind   string
+	gz     gzipReader
+	zs     *zstd.Decoder
+	out    io.Reader // decoded bytes
+	read   int64     // decoded bytes given
+}
+
+// storedReader hashes and counts what it reads, and remembers how reading ended:
+// a failing store is not a broken object.
+type storedReader struct {
+	ctx context.Context
+	r   io.Reader
+	sum hash.Hash
+	n   int64
+	err error
+}
+
+func (s *storedReader) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		s.err = err
+		return 0, err
+	}
+	n, err := s.r.Read(p)
+	s.sum.Write(p[:n])
+	s.n += int64(n)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// open begins to read the object whose stored bytes are r.
+func (c *container) open(ctx context.Context, r io.Reader) error {
+	if c.buf == nil {
+		c.buf = bufio.NewReaderSize(nil, storedBuffer)
+		c.stored.sum = sha256.New()
+	}
+	c.stored.sum.Reset()
+	c.stored = storedReader{ctx: ctx, r: r, sum: c.stored.sum}
+	c.buf.Reset(&c.stored)
+	c.read = 0
+	head, err := c.buf.Peek(4)
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("read object: %w", err)
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		c.kind, c.out = containerGzip, &c.gz
+		return c.wrap(c.gz.reset(c.buf))
+	case isZstd(head):
+		c.kind = containerZstd
+		return c.wrap(c.openZstd())
+	}
+	c.kind, c.out = containerPlain, c.buf
+	return nil
+}
+
+// isZstd knows a zstd frame or a skippable one by its magic number.
+func isZstd(head []byte) bool {
+	return bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) ||
+		(len(head) == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18}))
+}
+
+func (c *container) openZstd() error {
+	if c.zs == nil {
+		zs, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return err
+		}
+		c.zs = zs
+	}
+	c.out = c.zs
+	return c.zs.Reset(c.buf)
+}
+
+// Read gives decoded bytes. Its errors are io.EOF, what the store said, and
+// BrokenError.
+func (c *container) Read(p []byte) (int, error) {
+	n, err := c.out.Read(p)
+	c.read += int64(n)
+	if c.read > c.limits.MaxDecoded {
+		return n, c.broken(fmt.Sprintf("more than %d decoded bytes", c.limits.MaxDecoded), nil)
+	}
+	if c.read > freeDecoded && c.read/c.limits.MaxRatio > c.stored.n {
+		return n, c.broken(fmt.Sprintf("more than %d decoded bytes for each stored byte", c.limits.MaxRatio), nil)
+	}
+	return n, c.wrap(err)
+}
+
+// wrap tells a broken container from a failing store.
+func (c *container) wrap(err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	if c.stored.err != nil {
+		return fmt.Errorf("read object: %w", c.stored.err)
+	}
+	reason := "damaged " + c.kind
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		reason = "truncated " + c.kind
+	}
+	return c.broken(reason, err)
+}
+
+func (c *container) broken(reason string, err error) error {
+	return &BrokenError{Reason: reason, Offset: c.read, Err: err}
+}
+
+// verify reads what is left, so that checksums at the end are seen.
+func (c *container) verify(scratch []byte) error {
+	for {
+		if _, err := c.Read(scratch); err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// content returns the hash of the stored bytes, all of which were read.
+func (c *container) content() (h source.Hash) {
+	copy(h[:], c.stored.sum.Sum(nil))
+	return h
+}
+
+// gzipReader reads all members of a gzip file one by one, because behind the
+// last one there may be zeros (tapes and some uploaders pad), which the
+// standard reader takes for a broken member.
+type gzipReader struct {
+	buf *bufio.Reader
+	zr  *gzip.Reader
+}
+
+var errGarbage = errors.New("garbage behind the last member")
+
+func (g *gzipReader) reset(buf *bufio.Reader) error {
+	g.buf = buf
+	return g.member()
+}
+
+// member begins the next member.
+func (g *gzipReader) member() error {
+	if g.zr == nil {
+		zr, err := gzip.NewReader(g.buf)
+		if err != nil {
+			return unfinished(err)
+		}
+		g.zr = zr
+	} else if err := g.zr.Reset(g.buf); err != nil {
+		return unfinished(err)
+	}
+	g.zr.Multistream(false)
+	return nil
+}
+
+// unfinished says that the end of the file inside a member is no good end.
+func unfinished(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// Read gives decoded bytes of one member after another.
+func (g *gzipReader) Read(p []byte) (int, error) {
+	for {
+		n, err := g.zr.Read(p)
+		if err == io.EOF {
+			err = g.next()
+		}
+		if n > 0 || err != nil || len(p) == 0 {
+			return n, err
+		}
+	}
+}
+
+// next looks behind a member: another one, zeros to the end, or the end.
+func (g *gzipReader) next() error {
+	head, err := g.buf.Peek(1)
+	if err != nil {
+		return err
+	}
+	if head[0] != 0 {
+		if head[0] != 0x1f {
+			return errGarbage
+		}
+		return g.member()
+	}
+	for {
+		b, err := g.buf.ReadByte()
+		if err != nil {
+			return err
+		}
+		if b != 0 {
+			return errGarbage
+		}
+	}
+}

@@ -1,0 +1,153 @@
+// Package record turns the bytes of one format into typed columns under a
+// schema: newline-delimited JSON, plain, gzip or zstd.
+//
+// Duty: cut objects into records, give each its position and id, scan it
+// straight into column vectors, learn the types of new columns on the way, and
+// set aside what cannot become a row.
+//
+// Invariants: every record becomes exactly one row or one dead letter; a record
+// is known by its source and the position of its first byte, before anything in
+// it is parsed, so that its id depends on neither batches nor schema; a
+// published column never changes its type; no value is altered silently: what a
+// column does not take exactly stands in _rescued as received; the same bytes,
+// published schema and options give the same blocks.
+//
+// It never opens anything itself, never retries, and keeps no more of an object
+// than a bounded part.
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+
+	"batcher/column"
+	"batcher/schema"
+	"batcher/source"
+)
+
+// ErrRestart says that the type of an unpublished column had to widen after
+// rows of it were emitted. The blocks so far are void: decode the batch again
+// from its first object with Options.Learned set to what Schema returns now.
+var ErrRestart = errors.New("types widened: decode the batch again with what was learned")
+
+// BrokenError says that an object's container cannot be read: nothing of the
+// object may be kept.
+type BrokenError struct {
+	Reason string
+	Offset int64 // decoded bytes read before
+	Err    error // what the decompressor said, if anything
+}
+
+// Error says what is wrong and where.
+func (e *BrokenError) Error() string {
+	msg := fmt.Sprintf("broken object after %d decoded bytes: %s", e.Offset, e.Reason)
+	if e.Err != nil {
+		msg += ": " + e.Err.Error()
+	}
+	return msg
+}
+
+// Unwrap returns what the decompressor said.
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// Limits bound what a Decoder keeps and believes. A zero member means its
+// default.
+type Limits struct {
+	MaxRecordBytes int   // longer records become dead letters; 8 MiB
+	MaxDepth       int   // objects and lists inside each other; 512
+	PrimeBytes     int   // decoded bytes of the batch from which types are inferred first; 4 MiB
+	BlockBytes     int   // decoded bytes, and values, of a block; 4 MiB
+	BlockRows      int   // rows of a block; 65536
+	MaxColumns     int   // leaves of the table; what more keys hold is rescued; 2048
+	MaxRatio       int64 // decoded bytes per stored byte; 1000
+	MaxDecoded     int64 // decoded bytes of one object; 1 TiB
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	set(&l.MaxRecordBytes, 8<<20)
+	set(&l.MaxDepth, 512)
+	set(&l.PrimeBytes, 4<<20)
+	set(&l.BlockBytes, 4<<20)
+	set(&l.BlockRows, 64<<10)
+	set(&l.MaxColumns, 2048)
+	if l.MaxRatio <= 0 {
+		l.MaxRatio = 1000
+	}
+	if l.MaxDecoded <= 0 {
+		l.MaxDecoded = 1 << 40
+	}
+	return l
+}
+
+// Options say under which schema a batch is decoded, and where it goes.
+type Options struct {
+	Table   *schema.Schema            // published schema of the main table, with the reserved columns; never nil
+	Learned *schema.Schema            // nil at first; after ErrRestart what Schema returned
+	Rules   schema.Rules              // names, and bounds of nested columns; MaxColumns is taken from Limits
+	Limits  Limits                    // what is kept and believed
+	Block   func(*column.Block) error // takes each block, in row order; it is valid until the call returns
+	Dead    func(DeadLetter) error    // takes each bad record, in order; it is valid until the call returns
+}
+
+// KeptBytes is how much of a bad record a dead letter keeps.
+const KeptBytes = 64 << 10
+
+// DeadLetter is a record that cannot become a row.
+//
+//	stage   code            the record
+//	length  too_long        is longer than Limits.MaxRecordBytes
+//	utf8    invalid_utf8    is not UTF-8
+//	utf8    lone_surrogate  has half of a surrogate pair in an escape
+//	syntax  syntax          is not JSON
+//	syntax  trailing        has something behind its object
+//	syntax  too_deep        is nested deeper than Limits.MaxDepth
+//	schema  not_object      is JSON, but not an object
+//	schema  duplicate_key   has a key twice in one object that becomes columns
+type DeadLetter struct {
+	Source  string
+	Offset  int64  // position of its first byte
+	Raw     []byte // as received, without the newline, cut to KeptBytes
+	Length  int64  // true length in bytes
+	Stage   string // which step refused it
+	Code    string // why, for machines
+	Message string // why, for people
+}
+
+// Object names the part of an object to decode.
+type Object struct {
+	Source     string          // what _source says
+	From       source.Position // 0 or where an earlier Decode of the object stopped
+	MaxBytes   int64           // stop at the first record boundary at or after so many decoded bytes; 0: never
+	MaxRecords int64           // stop behind so many records; 0: never
+}
+
+// Result is what one Decode consumed.
+type Result struct {
+	To        source.Position // first position not consumed
+	Last      bool            // nothing follows To
+	Records   int64           // records, good and bad
+	Bytes     int64           // decoded bytes, To - From
+	IDSum     source.Hash     // sum of the records' IDHash modulo 2^128
+	Content   source.Hash     // head of the SHA-256 of the stored bytes; only if Last
+	Container string          // plain, gzip or zstd
+}
+
+// IDHash returns the hash of a record's id: XXH3-128 of the source's name and
+// the offset as 8 bytes big-endian.
+func IDHash(name string, offset int64) source.Hash {
+	buf := make([]byte, 0, 256)
+	return idHash(append(buf, name...), offset)
+}
+
+// idHash hashes name and offset; it uses the room behind name.
+func idHash(name []byte, offset int64) source.Hash {
+	return xxh3.Hash128(binary.BigEndian.AppendUint64(name, uint64(offset))).Bytes()
+}

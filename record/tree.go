@@ -1,0 +1,169 @@
+package record
+
+import (
+	"batcher/column"
+	"batcher/schema"
+)
+
+// maxKeys bounds the keys that are told apart in one nested object.
+const maxKeys = 4096
+
+// node is a place of the records as the scanner sees it: a column, a part of
+// one, or a key under which nothing but null was seen (kind None).
+type node struct {
+	kind             schema.Kind
+	precision, scale int
+	name             string
+	column           string // names from the table down, "[]" behind lists
+	parent           *node
+	shape            *schema.Shape // nil where nothing is to be learned
+	fixed            bool          // published: the type never changes
+	depth            int           // objects and lists around a value
+	width            int           // leaves of the column the node belongs to
+	def              uint8         // level at which the place is present
+	rep              uint8         // list, map: level of the elements after the first
+	leaf             *column.Filler
+	leaves           []*column.Filler
+
+	// Struct. next[i] is the field that followed field i last time, next[len]
+	// the first one; keys holds `"key":` for a look ahead.
+	fields []*node
+	keys   [][]byte
+	byKey  map[string]int32
+	next   []int32
+	seen   []uint64 // epoch in which the field was seen
+	epoch  uint64
+	closed bool // no field may be added
+
+	wide bool // Int64: shape knows of values that are not exact in a double
+
+	elem    *node // List, Map: the element or value
+	index   int   // List: the element at hand
+	key     string
+	mapKeys map[string]struct{}
+}
+
+// builder makes the tree for one schema. Fillers are kept from tree to tree by
+// field id.
+type builder struct {
+	table   *schema.Schema // published
+	rules   schema.Rules
+	fillers map[int32]*column.Filler
+	leaves  []schema.Leaf
+	columns []*column.Filler
+	full    bool
+}
+
+// build returns the root for a schema and what was seen so far, and the columns
+// in block order.
+func (b *builder) build(s *schema.Schema, seen *schema.Shape) (*node, []*column.Filler) {
+	b.leaves, b.columns = s.Leaves(), nil
+	b.full = b.rules.MaxColumns > 0 && len(b.leaves) >= b.rules.MaxColumns
+	root := &node{kind: schema.Struct, shape: seen}
+	b.fields(root, s.Fields, 0)
+	root.closed = b.full || len(root.fields) >= rootKeys(b.rules)
+	return root, b.columns
+}
+
+// rootKeys bounds the keys of a record that are told apart.
+func rootKeys(r schema.Rules) int { return 2*r.MaxColumns + maxKeys }
+
+// fields makes the children of a struct and one None node for each key under
+// which only null was seen.
+func (b *builder) fields(n *node, fields []schema.Field, rep uint8) {
+	n.byKey = make(map[string]int32, len(fields))
+	for _, f := range fields {
+		c := b.node(n, f, n.shape.Field(f.Key), rep)
+		if f.Key != "" {
+			n.append(c, f.Key)
+		}
+	}
+	for _, key := range n.shape.Keys() {
+		if _, known := n.byKey[key]; !known && key != "" && n.shape.Field(key).Saw() == 0 {
+			n.append(&node{name: key, parent: n, shape: n.shape.Field(key), depth: n.depth + 1}, key)
+		}
+	}
+	n.next = make([]int32, len(n.fields)+1)
+	n.seen = make([]uint64, len(n.fields))
+	for i := range n.fields {
+		n.next[i] = int32(i) + 1
+	}
+	n.next[len(n.fields)] = 0
+}
+
+func (n *node) append(c *node, key string) {
+	n.byKey[key] = int32(len(n.fields))
+	n.fields = append(n.fields, c)
+	n.keys = append(n.keys, expected(key))
+}
+
+// expected returns the bytes by which a key is known at once. Keys that have to
+// be escaped are looked up instead.
+func expected(key string) []byte {
+	for i := 0; i < len(key); i++ {
+		if key[i] < 0x20 || key[i] == '"' || key[i] == '\\' {
+			return []byte{0}
+		}
+	}
+	return []byte(`"` + key + `":`)
+}
+
+func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uint8) *node {
+	t := f.Type
+	n := &node{
+		kind: t.Kind, precision: int(t.Precision), scale: int(t.Scale), name: f.Name, parent: parent, shape: seen,
+		fixed: f.ID <= b.table.LastID, depth: parent.depth + 1, def: parent.def + 1,
+	}
+	n.wide = n.fixed || seen == nil
+	n.column = join(parent, f.Name)
+	if parent.kind == schema.List || parent.kind == schema.Map {
+		n.def++
+	}
+	if n.width = parent.width; parent.parent == nil {
+		n.width = t.Width()
+	}
+	first := len(b.columns)
+	switch t.Kind {
+	case schema.Struct:
+		b.fields(n, t.Fields, rep)
+		n.closed = b.full || n.width >= b.rules.MaxLeaves || len(n.fields) >= maxKeys
+	case schema.List:
+		n.rep = rep + 1
+		var inside *schema.Shape
+		if seen != nil {
+			inside = seen.Element()
+		}
+		n.elem = b.node(n, t.Fields[0], inside, rep+1)
+	case schema.Map:
+		n.rep = rep + 1
+		n.mapKeys = map[string]struct{}{}
+		n.leaf = b.filler()
+		n.elem = b.node(n, t.Fields[1], nil, rep+1)
+	default:
+		n.leaf = b.filler()
+	}
+	n.leaves = b.columns[first:len(b.columns):len(b.columns)]
+	return n
+}
+
+// filler returns the filler of the next leaf.
+func (b *builder) filler() *column.Filler {
+	l := b.leaves[len(b.columns)]
+	f := b.fillers[l.Field.ID]
+	if f == nil {
+		f = column.NewFiller(l)
+		b.fillers[l.Field.ID] = f
+	}
+	b.columns = append(b.columns, f)
+	return f
+}
+
+func join(parent *node, name string) string {
+	switch {
+	case parent.kind == schema.List || parent.kind == schema.Map:
+		return parent.column + "[]"
+	case parent.column == "":
+		return name
+	}
+	return parent.column + "." + name
+}

@@ -1,0 +1,278 @@
+package record
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"strconv"
+
+	"batcher/schema"
+)
+
+// exact is the largest whole number up to which a double is exact.
+const exact = 1 << 53
+
+// whole reads the digits of a whole number that int64 can hold.
+func whole(b []byte) (int64, bool) {
+	if len(b) > 20 {
+		return 0, false
+	}
+	v, err := strconv.ParseInt(string(b), 10, 64)
+	return v, err == nil
+}
+
+var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+
+// float returns the double nearest to the number b, exactly as strconv does.
+// It refuses what a double cannot hold: numbers too large, and numbers other
+// than zero that would become zero.
+func float(b []byte) (float64, bool) {
+	if f, ok := floatFast(b); ok {
+		return f, true
+	}
+	f, err := strconv.ParseFloat(string(b), 64)
+	if err != nil {
+		return 0, false
+	}
+	return f, f != 0 || isZero(b)
+}
+
+// floatFast is Clinger's fast path: a mantissa and a power of ten that are both
+// exact make a quotient that is rounded once.
+func floatFast(b []byte) (float64, bool) {
+	i, neg := 0, false
+	if b[0] == '-' {
+		i, neg = 1, true
+	}
+	if len(b)-i > 17 {
+		return 0, false
+	}
+	var m uint64
+	point := -1
+	for ; i < len(b); i++ {
+		if c := b[i] - '0'; c <= 9 {
+			m = m*10 + uint64(c)
+		} else if b[i] == '.' {
+			point = i
+		} else {
+			return 0, false
+		}
+	}
+	if m > exact {
+		return 0, false
+	}
+	f := float64(m)
+	if point >= 0 {
+		f /= powers[len(b)-1-point]
+	}
+	if neg {
+		f = -f
+	}
+	return f, true
+}
+
+// isZero says whether no digit of the mantissa is other than zero.
+func isZero(b []byte) bool {
+	for _, c := range b {
+		if c == 'e' || c == 'E' {
+			return true
+		}
+		if c >= '1' && c <= '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// decimal returns the number b times 10^scale as 16 bytes, if b has at most
+// precision digits then and nothing is cut off. It takes no exponents.
+func decimal(b []byte, precision, scale int) (out [16]byte, ok bool) {
+	neg := b[0] == '-'
+	if neg {
+		b = b[1:]
+	}
+	before, after, _ := bytes.Cut(b, []byte{'.'})
+	after = bytes.TrimRight(after, "0")
+	if before = bytes.TrimLeft(before, "0"); len(before) > precision-scale || len(after) > scale {
+		return out, false
+	}
+	var hi, lo uint64
+	add := func(c byte) {
+		carry, low := bits.Mul64(lo, 10)
+		sum, c1 := bits.Add64(low, uint64(c-'0'), 0)
+		hi, lo = hi*10+carry+c1, sum
+	}
+	for _, part := range [][]byte{before, after} {
+		for _, c := range part {
+			if c < '0' || c > '9' {
+				return out, false
+			}
+			add(c)
+		}
+	}
+	for range scale - len(after) {
+		add('0')
+	}
+	if neg {
+		var borrow uint64
+		lo, borrow = bits.Sub64(0, lo, 0)
+		hi, _ = bits.Sub64(0, hi, borrow)
+	}
+	binary.BigEndian.PutUint64(out[:8], hi)
+	binary.BigEndian.PutUint64(out[8:], lo)
+	return out, true
+}
+
+// classOfNumber classifies a number that was read; isWhole is what number said.
+func classOfNumber(b []byte, isWhole bool) schema.Class {
+	if !isWhole {
+		if _, ok := float(b); ok {
+			return schema.SawFloat
+		}
+		return schema.SawHuge
+	}
+	if v, ok := whole(b); ok {
+		if v < -exact || v > exact {
+			return schema.SawWideInt
+		}
+		return schema.SawInt
+	}
+	if len(bytes.TrimPrefix(b, []byte{'-'})) <= 38 {
+		return schema.SawDecimal
+	}
+	return schema.SawHuge
+}
+
+// classOfString classifies the content of a string without escapes.
+func classOfString(s []byte) schema.Class {
+	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
+		return schema.SawText
+	}
+	if _, ok := date(s); ok {
+		return schema.SawDate
+	}
+	if _, _, ok := instant(s); ok {
+		return schema.SawTimestamp
+	}
+	return schema.SawText
+}
+
+// date reads YYYY-MM-DD, years 1 to 9999, as days since 1970-01-01.
+func date(s []byte) (int32, bool) {
+	if len(s) != 10 {
+		return 0, false
+	}
+	days, ok := day(s)
+	return int32(days), ok
+}
+
+// day reads the date at the head of s, which has at least 10 bytes.
+func day(s []byte) (days int64, ok bool) {
+	_ = s[9]
+	y1, y2, m, d := two(s, 0), two(s, 2), two(s, 5), two(s, 8)
+	if y1|y2|m|d > 99 || s[4] != '-' || s[7] != '-' {
+		return 0, false
+	}
+	y := y1*100 + y2
+	if y < 1 || m < 1 || m > 12 || d < 1 || d > daysIn(y, m) {
+		return 0, false
+	}
+	// Howard Hinnant, days_from_civil: years begin in March.
+	if m <= 2 {
+		y--
+		m += 12
+	}
+	era := y / 400
+	yoe := y - era*400
+	doy := (153*(m-3)+2)/5 + d - 1
+	return int64(era*146097+yoe*365+yoe/4-yoe/100+doy) - 719468, true
+}
+
+// two reads two digits; anything else is more than 99.
+func two(s []byte, i int) uint32 {
+	a, b := uint32(s[i]-'0'), uint32(s[i+1]-'0')
+	if a > 9 || b > 9 {
+		return 1 << 7
+	}
+	return a*10 + b
+}
+
+func daysIn(y, m uint32) uint32 {
+	switch m {
+	case 4, 6, 9, 11:
+		return 30
+	case 2:
+		if y%4 == 0 && (y%100 != 0 || y%400 == 0) {
+			return 29
+		}
+		return 28
+	}
+	return 31
+}
+
+// The instants that fit a timestamp column: years 1 to 9999, in microseconds.
+const (
+	firstInstant = -62135596800 * 1e6
+	afterInstant = 253402300800 * 1e6
+)
+
+// instant reads an ISO 8601 date and time with zone: "T" or one space between
+// them, seconds, any fraction, then Z, ±hh:mm, ±hhmm or ±hh. It returns the
+// microseconds since 1970-01-01T00:00:00Z; cut says that the fraction held more
+// than that.
+func instant(s []byte) (us int64, cut, ok bool) {
+	if len(s) < 20 || (s[10] != 'T' && s[10] != ' ') || s[13] != ':' || s[16] != ':' {
+		return 0, false, false
+	}
+	days, ok := day(s)
+	h, m, sec := two(s, 11), two(s, 14), two(s, 17)
+	if !ok || h > 23 || m > 59 || sec > 59 {
+		return 0, false, false
+	}
+	us = (days*86400 + int64(h*3600+m*60+sec)) * 1e6
+	i := 19
+	if s[i] == '.' {
+		start := i + 1
+		unit := int64(100000)
+		for i = start; i < len(s) && s[i]-'0' <= 9; i++ {
+			us += int64(s[i]-'0') * unit
+			cut = cut || (unit == 0 && s[i] != '0')
+			unit /= 10
+		}
+		if i == start {
+			return 0, false, false
+		}
+	}
+	offset, ok := zone(s[i:])
+	us -= offset * 1e6
+	return us, cut, ok && us >= firstInstant && us < afterInstant
+}
+
+// zone reads Z or an offset from UTC, in seconds.
+func zone(s []byte) (int64, bool) {
+	if len(s) == 1 {
+		return 0, s[0] == 'Z'
+	}
+	if len(s) == 6 && s[3] == ':' {
+		s = append(append(make([]byte, 0, 5), s[:3]...), s[4:]...)
+	}
+	if (len(s) != 5 && len(s) != 3) || (s[0] != '+' && s[0] != '-') {
+		return 0, false
+	}
+	h, m := two(s, 1), uint32(0)
+	if len(s) == 5 {
+		m = two(s, 3)
+	}
+	if h > 23 || m > 59 {
+		return 0, false
+	}
+	seconds := int64(h*3600 + m*60)
+	if s[0] == '-' {
+		seconds = -seconds
+	}
+	return seconds, true
+}
+
+// inInt32 says whether v fits an Int32 column.
+func inInt32(v int64) bool { return v >= math.MinInt32 && v <= math.MaxInt32 }
