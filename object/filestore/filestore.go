@@ -34,6 +34,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"batcher/object"
 )
@@ -100,7 +101,9 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 		return classify(reading, "delete "+key, err)
 	}
 	for dir := filepath.Dir(path); dir != s.root && strings.HasPrefix(dir, s.root); dir = filepath.Dir(dir) {
-		if os.Remove(dir) != nil { // not empty, or somebody else's business
+		// Rmdir and not os.Remove, which would take an object that stands where
+		// the key has a folder. It fails if the directory is not empty.
+		if syscall.Rmdir(dir) != nil {
 			break
 		}
 	}
