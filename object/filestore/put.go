@@ -159,10 +159,11 @@ func makeDirs(dir string) error {
 	case err == nil:
 		return syncDir(filepath.Dir(dir))
 	case errors.Is(err, fs.ErrExist):
-		if !isDir(dir) {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
 			return &fs.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
 		}
-		return nil
+		return err // absent again: a Delete was quicker
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
