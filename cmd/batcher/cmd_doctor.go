@@ -1,0 +1,15 @@
+package main
+
+import "github.com/urfave/cli/v2"
+
+// doctorOptions is empty: doctor probes everything.
+type doctorOptions struct{}
+
+func (s *shell) doctorCommand() *cli.Command {
+	return s.command(cli.Command{
+		Name:  "doctor",
+		Usage: "probe what the store can do, live",
+	}, func(c *cli.Context) (action, error) {
+		return body(s.verbs.Doctor, doctorOptions{}), noArguments(c)
+	})
+}

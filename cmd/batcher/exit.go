@@ -1,0 +1,127 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"batcher/commit"
+	"batcher/config"
+	"batcher/object"
+)
+
+// The exit codes, as documented in docs/ and relied on by schedulers.
+const (
+	exitOK          = 0  // committed, already committed, or nothing to do
+	exitBug         = 1  // a bug in batcher
+	exitEmpty       = 3  // --fail-on-empty: nothing to do
+	exitLag         = 4  // status --max-lag: too far behind
+	exitUsage       = 64 // wrong command line
+	exitBadRecords  = 65 // bad-record budget: the batch was not committed
+	exitGap         = 66 // source gap, changed source, range partly covered
+	exitUnavailable = 69 // store or source unreachable for good, capability missing
+	exitDamaged     = 70 // chain damaged or forked, verify found a violation
+	exitSuperseded  = 71 // fenced or superseded
+	exitTemporary   = 75 // temporary, or the commit's outcome is unknown
+	exitDenied      = 77 // credentials or permission refused
+	exitConfig      = 78 // pipeline file, schema contract, ownership
+)
+
+// exitError is an error that knows its exit code.
+type exitError struct {
+	Code int
+	Err  error
+	Hint string // what to do about it; may be empty
+}
+
+// Error is the text of the error it holds.
+func (e *exitError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error it holds.
+func (e *exitError) Unwrap() error { return e.Err }
+
+// usageError is a wrong command line.
+func usageError(hint, format string, args ...any) error {
+	return &exitError{Code: exitUsage, Err: fmt.Errorf(format, args...), Hint: hint}
+}
+
+// panicError is a panic that protect caught.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+// Error says what was thrown.
+func (p *panicError) Error() string { return fmt.Sprintf("a bug in batcher: panic: %v", p.value) }
+
+// protect turns a panic of f into an error.
+func protect(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &panicError{v, debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+// rules map the errors of the rooms to exit codes; the first that matches
+// decides. What matches none is a bug in batcher.
+var rules = []struct {
+	matches func(error) bool
+	code    int
+	hint    string
+}{
+	{isA[*panicError], exitBug, "please report it with the lines above; committed batches stand, and it is safe to run again"},
+	{isA[config.Errors], exitConfig, ""},
+	{is(commit.ErrDamaged), exitDamaged, "nothing was written; batcher verify says more"},
+	{is(commit.ErrForeign), exitConfig, ""},
+	{is(commit.ErrUnresolved), exitTemporary, "run again: it is safe"},
+	{is(object.ErrDenied), exitDenied, "check the credentials and their permissions"},
+	{is(object.ErrUnsupported), exitUnavailable, "batcher doctor says what the store can do"},
+	{is(object.ErrUnknown), exitTemporary, "run again: it is safe"},
+	{is(object.ErrConflict), exitTemporary, "run again: it is safe"},
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func isA[T error](err error) bool {
+	var target T
+	return errors.As(err, &target)
+}
+
+// classify returns the error with its exit code.
+func classify(err error) *exitError {
+	var known *exitError
+	if errors.As(err, &known) {
+		return &exitError{known.Code, err, known.Hint}
+	}
+	for _, rule := range rules {
+		if rule.matches(err) {
+			return &exitError{rule.code, err, rule.hint}
+		}
+	}
+	return &exitError{exitBug, err, "this error has no exit code, which is a bug in batcher; please report it"}
+}
+
+// conclude prints the error, if there is one, and returns the exit code.
+func conclude(w io.Writer, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	e := classify(err)
+	var p *panicError
+	if errors.As(err, &p) {
+		fmt.Fprintf(w, "%s\n", p.stack)
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(e.Error(), "\n"), "\n") {
+		fmt.Fprintf(w, "batcher: %s\n", line)
+	}
+	if e.Hint != "" {
+		fmt.Fprintf(w, "hint: %s\n", e.Hint)
+	}
+	return e.Code
+}

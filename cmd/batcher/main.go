@@ -1,0 +1,57 @@
+// Command batcher turns files of events into Parquet tables on object storage,
+// one bounded batch at a time, with an exactly-once effect.
+//
+// Duty: read the command line and the pipeline file, choose the vendors, call
+// the rooms, print results to stdout and everything else to stderr, and end with
+// the documented exit code.
+//
+// Invariants: flags may stand before or after arguments; a failure ends in
+// exactly one exit code of the table in exit.go, with "batcher: …" and, where
+// somebody can act, "hint: …" on stderr; run -o json prints exactly one line on
+// stdout, failed or not; the first SIGINT or SIGTERM ends the program between
+// batches, the second at once.
+//
+// It never holds behaviour that a room could hold, and no other package chooses
+// a vendor.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	os.Exit(run(os.Args, process{
+		Stdin:    os.Stdin,
+		Stdout:   os.Stdout,
+		Stderr:   os.Stderr,
+		Environ:  os.Environ(),
+		Signals:  signals,
+		Kill:     os.Exit,
+		Terminal: isTerminal(os.Stderr),
+	}, wired()))
+}
+
+// process is what the program takes from the process it runs in.
+type process struct {
+	Stdin    io.Reader
+	Stdout   io.Writer
+	Stderr   io.Writer
+	Environ  []string         // NAME=value
+	Signals  <-chan os.Signal // interrupts; the second one kills
+	Kill     func(code int)   // ends the process at once
+	Terminal bool             // Stderr is a terminal
+}
+
+// run is the program: it returns the exit code. args[0] is the program's name.
+func run(args []string, proc process, v verbs) int {
+	ctx, stop := watchSignals(context.Background(), proc.Signals, proc.Kill)
+	defer stop()
+	err := protect(func() error { return newShell(proc, v).execute(ctx, args) })
+	return conclude(proc.Stderr, interrupted(ctx, err))
+}

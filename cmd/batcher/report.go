@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"batcher/object"
+)
+
+// Outcomes of a run, as the report names them.
+const (
+	outcomeCommitted = "committed"
+	outcomeAlready   = "already"
+	outcomeEmpty     = "empty"
+	outcomeUnknown   = "unknown"
+	outcomeFenced    = "fenced"
+	outcomeFailed    = "failed"
+)
+
+// report is what a run says when it ends. Its JSON form is one line, and a
+// contract: fields may be added at the end, never renamed. Counts are sums over
+// the run's batches; seq, batch_id and attempt are those of the last one.
+type report struct {
+	Outcome    string           `json:"outcome"`
+	Batches    int              `json:"batches"`
+	Seq        *int64           `json:"seq"` // null when no batch was committed
+	BatchID    string           `json:"batch_id"`
+	Attempt    string           `json:"attempt"`
+	Rows       reportRows       `json:"rows"`
+	Bytes      reportBytes      `json:"bytes"`
+	Objects    reportObjects    `json:"objects"`
+	Requests   object.Requests  `json:"requests"`
+	Progress   reportProgress   `json:"progress"`
+	Lag        reportLag        `json:"lag"`
+	Files      []reportFile     `json:"files"`
+	Conflicts  []reportConflict `json:"conflicts"`
+	DurationMS int64            `json:"duration_ms"`
+	Error      *reportError     `json:"error"` // null when the run did not fail
+}
+
+type reportRows struct {
+	Read      int64 `json:"read"`
+	Written   int64 `json:"written"`
+	Late      int64 `json:"late"`
+	Dead      int64 `json:"dead"`
+	Duplicate int64 `json:"duplicate"`
+}
+
+// reportBytes are decoded bytes read and file bytes written.
+type reportBytes struct {
+	Read    int64 `json:"read"`
+	Written int64 `json:"written"`
+}
+
+type reportObjects struct {
+	Read        int64 `json:"read"`
+	Late        int64 `json:"late"`
+	Changed     int64 `json:"changed"`
+	Ignored     int64 `json:"ignored"`
+	Quarantined int64 `json:"quarantined"`
+}
+
+// reportProgress is how far the source is consumed after the run.
+type reportProgress struct {
+	Objects int64     `json:"objects"`         // consumed in the whole life of the pipeline
+	Newest  time.Time `json:"newest,omitzero"` // newest modification time consumed
+}
+
+// reportLag is what was left to read when the run ended.
+type reportLag struct {
+	Objects int64     `json:"objects"`
+	Bytes   int64     `json:"bytes"` // as stored
+	Seconds float64   `json:"seconds"`
+	Oldest  time.Time `json:"oldest,omitzero"` // modification time
+}
+
+type reportFile struct {
+	Table string `json:"table"`
+	URI   string `json:"uri"`
+	Rows  int64  `json:"rows"`
+	Bytes int64  `json:"bytes"`
+}
+
+// reportConflict is a column with values that did not fit, and the cure.
+type reportConflict struct {
+	Table  string `json:"table"`
+	Column string `json:"column"`
+	Count  int64  `json:"count"`
+	Cure   string `json:"cure"`
+}
+
+type reportError struct {
+	Code    int      `json:"code"` // exit code
+	Message string   `json:"message"`
+	Hint    string   `json:"hint,omitempty"`
+	First   []string `json:"first,omitempty"` // first offending records
+}
+
+// failed completes the report of a run that ended in err. What the run already
+// said about its outcome or its error stands.
+func (r report) failed(err error) report {
+	e := classify(err)
+	if r.Outcome == "" {
+		r.Outcome = outcomeOf(e.Code)
+	}
+	if r.Error == nil {
+		r.Error = &reportError{Code: e.Code, Message: e.Error(), Hint: e.Hint}
+	}
+	return r
+}
+
+// outcomeOf is the outcome that an exit code speaks of.
+func outcomeOf(code int) string {
+	switch code {
+	case exitSuperseded:
+		return outcomeFenced
+	case exitTemporary:
+		return outcomeUnknown
+	}
+	return outcomeFailed
+}
+
+// line is the report as one line of JSON.
+func (r report) line() (string, error) {
+	if r.Files == nil {
+		r.Files = []reportFile{}
+	}
+	if r.Conflicts == nil {
+		r.Conflicts = []reportConflict{}
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return "", fmt.Errorf("encode the report: %w", err)
+	}
+	return string(text) + "\n", nil
+}
+
+// text is the report for people.
+func (r report) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s", r.Outcome)
+	if r.Seq != nil {
+		fmt.Fprintf(&b, " seq %d", *r.Seq)
+	}
+	fmt.Fprintf(&b, ": %d batches, %d objects, %d records → %d rows", r.Batches, r.Objects.Read, r.Rows.Read, r.Rows.Written)
+	for _, part := range []struct {
+		count int64
+		name  string
+	}{{r.Rows.Late, "late"}, {r.Rows.Dead, "dead"}, {r.Rows.Duplicate, "duplicate"}} {
+		if part.count > 0 {
+			fmt.Fprintf(&b, ", %d %s", part.count, part.name)
+		}
+	}
+	fmt.Fprintf(&b, " in %s\n", time.Duration(r.DurationMS)*time.Millisecond)
+	for _, part := range []struct {
+		count int64
+		name  string
+	}{{r.Objects.Late, "late"}, {r.Objects.Changed, "changed since they were consumed"}, {r.Objects.Quarantined, "quarantined"}} {
+		if part.count > 0 {
+			fmt.Fprintf(&b, "  %d objects %s\n", part.count, part.name)
+		}
+	}
+	for _, c := range r.Conflicts {
+		fmt.Fprintf(&b, "  %s.%s: %d values did not fit (%s)\n", c.Table, c.Column, c.Count, c.Cure)
+	}
+	if r.Lag.Objects > 0 {
+		fmt.Fprintf(&b, "  left to read: %d objects, %d bytes\n", r.Lag.Objects, r.Lag.Bytes)
+	}
+	return b.String()
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+// action is what a verb does once its command line is understood.
+type action func(ctx context.Context, c *call) error
+
+// shell is the command line around the verbs.
+type shell struct {
+	proc  process
+	verbs verbs
+	app   *cli.App
+}
+
+func newShell(proc process, v verbs) *shell {
+	s := &shell{proc: proc, verbs: v}
+	s.app = &cli.App{
+		Name:                      "batcher",
+		HelpName:                  "batcher",
+		Usage:                     "turn files of events into Parquet tables on object storage, exactly once",
+		UsageText:                 "batcher VERB [flags] [arguments]",
+		Description:               "Flags may stand before or after arguments; -- ends them. Settings: flag, then --set,\nthen BATCHER_… in the environment, then the pipeline file.",
+		Reader:                    proc.Stdin,
+		Writer:                    proc.Stdout,
+		ErrWriter:                 proc.Stderr,
+		HideHelpCommand:           true,
+		HideVersion:               true,
+		DisableSliceFlagSeparator: true,
+		Flags:                     globalFlags(),
+		Commands: []*cli.Command{
+			s.initCommand(), s.validateCommand(), s.planCommand(), s.runCommand(),
+			s.statusCommand(), s.historyCommand(), s.showCommand(), s.filesCommand(), s.headCommand(), s.ddlCommand(),
+			s.verifyCommand(), s.doctorCommand(), s.gcCommand(),
+			s.versionCommand(), s.completionCommand(), s.helpCommand(),
+		},
+		// Errors are returned, never printed or exited on by the library.
+		ExitErrHandler: func(*cli.Context, error) {},
+		OnUsageError:   wrongUsage,
+	}
+	return s
+}
+
+// execute runs one command line; args[0] is the program's name.
+func (s *shell) execute(ctx context.Context, args []string) error {
+	arranged, err := arrange(s.app, args)
+	if err != nil {
+		return err
+	}
+	return s.app.RunContext(ctx, arranged)
+}
+
+// wrongUsage is what the library calls when a flag's value does not fit.
+func wrongUsage(_ *cli.Context, err error, _ bool) error {
+	return usageError(helpHint, "%w", err)
+}
+
+// command completes a verb: global flags, and an action that parses the command
+// line into what is then done.
+func (s *shell) command(c cli.Command, parse func(*cli.Context) (action, error)) *cli.Command {
+	c.Flags = append(c.Flags, globalFlags()...)
+	c.HideHelpCommand = true
+	c.OnUsageError = wrongUsage
+	c.Action = func(cc *cli.Context) error {
+		g, err := parseGlobals(cc, s.proc)
+		if err != nil {
+			return err
+		}
+		act, err := parse(cc)
+		if err != nil {
+			return err
+		}
+		called := s.newCall(g)
+		defer called.Progress.Clear()
+		return act(cc.Context, called)
+	}
+	return &c
+}
+
+// call is one verb being run: its global flags and its streams.
+type call struct {
+	globals
+	process
+	// Progress owns stderr: logs and messages go through it, results to Stdout.
+	Progress *progress
+	Logger   *slog.Logger
+	verbs    verbs
+}
+
+func (s *shell) newCall(g globals) *call {
+	c := &call{globals: g, process: s.proc, verbs: s.verbs}
+	c.Progress = newProgress(s.proc.Stderr, g.Progress, time.Now)
+	c.Stderr = c.Progress
+	c.Logger = newLogger(c.Stderr, g.Log)
+	return c
+}
+
+// noArguments refuses arguments.
+func noArguments(c *cli.Context) error {
+	_, err := arguments(c, 0, 0)
+	return err
+}
+
+// arguments returns the arguments of a verb that takes from least to most.
+func arguments(c *cli.Context, least, most int) ([]string, error) {
+	given := c.Args().Slice()
+	switch {
+	case len(given) < least:
+		return nil, usageError("usage: batcher "+c.Command.Name+" "+c.Command.ArgsUsage, "%s: too few arguments", c.Command.Name)
+	case len(given) > most && most == 0:
+		return nil, usageError("", "%s takes no arguments, found %q", c.Command.Name, given[0])
+	case len(given) > most:
+		return nil, usageError("usage: batcher "+c.Command.Name+" "+c.Command.ArgsUsage, "%s: too many arguments, found %q", c.Command.Name, given[most])
+	}
+	return given, nil
+}
+
+// printTo writes a result and returns the failure as temporary: a full disk or a
+// reader that went away is no bug.
+func printTo(w io.Writer, text string) error {
+	if _, err := io.WriteString(w, text); err != nil {
+		return &exitError{Code: exitTemporary, Err: err, Hint: "the result could not be written"}
+	}
+	return nil
+}

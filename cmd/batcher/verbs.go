@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"batcher/config"
+)
+
+// verbs are the bodies of the commands and what the shell needs of the outside
+// world, as wire.go fills them in. The commands themselves only parse.
+type verbs struct {
+	// ReadFile reads a pipeline file at an s3:// address.
+	ReadFile func(ctx context.Context, address string) ([]byte, error)
+	// Reach proves that store and source of a pipeline can be reached.
+	Reach func(ctx context.Context, p *config.Pipeline) error
+
+	Init    func(context.Context, *call, initOptions) error
+	Plan    func(context.Context, *call, planOptions) error
+	Run     func(context.Context, *call, runOptions) (report, error)
+	Status  func(context.Context, *call, statusOptions) error
+	History func(context.Context, *call, historyOptions) error
+	Show    func(context.Context, *call, showOptions) error
+	Files   func(context.Context, *call, filesOptions) error
+	Head    func(context.Context, *call, headOptions) error
+	DDL     func(context.Context, *call, ddlOptions) error
+	Verify  func(context.Context, *call, verifyOptions) error
+	Doctor  func(context.Context, *call, doctorOptions) error
+	GC      func(context.Context, *call, gcOptions) error
+}
+
+// errNotWired says that this build has no body for a verb.
+var errNotWired = errors.New("not wired")
+
+// body returns the action that calls a verb's body.
+func body[O any](f func(context.Context, *call, O) error, o O) action {
+	return func(ctx context.Context, c *call) error {
+		if f == nil {
+			return &exitError{Code: exitBug, Err: errNotWired}
+		}
+		return f(ctx, c, o)
+	}
+}
