@@ -1,0 +1,182 @@
+package record_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"batcher/record"
+	"batcher/schema"
+)
+
+func gzipped(t testing.TB, parts ...string) string {
+	t.Helper()
+	var b bytes.Buffer
+	for _, p := range parts {
+		w := gzip.NewWriter(&b)
+		if _, err := io.WriteString(w, p); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+func zstded(t testing.TB, parts ...string) string {
+	t.Helper()
+	var b bytes.Buffer
+	for _, p := range parts {
+		w, err := zstd.NewWriter(&b, zstd.WithEncoderCRC(true), zstd.WithZeroFrames(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, p); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+// cut ends in the middle of a record, so that members do not end with lines.
+var halves = []string{"{\"a\":1}\n{\"a\"", ":2}\n", "", "{\"a\":3}"}
+
+func TestD9_ContainersAreKnownByContent(t *testing.T) {
+	plain := strings.Join(halves, "")
+	want := "{\"a\":1}\n{\"a\":2}\n{\"a\":3}"
+	for name, c := range map[string]struct{ body, kind string }{
+		"plain":              {plain, "plain"},
+		"gzip":               {gzipped(t, plain), "gzip"},
+		"D9_gzip members":    {gzipped(t, halves...), "gzip"},
+		"gzip and zeros":     {gzipped(t, halves...) + strings.Repeat("\x00", 100000), "gzip"},
+		"zstd":               {zstded(t, plain), "zstd"},
+		"zstd frames":        {zstded(t, halves...), "zstd"},
+		"zstd after a skip":  {"\x50\x2a\x4d\x18\x03\x00\x00\x00abc" + zstded(t, plain), "zstd"},
+		"gzip, mark inside":  {gzipped(t, "\ufeff"+plain), "gzip"},
+		"many small members": {gzipped(t, strings.SplitAfter(plain, "")...), "gzip"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := decode(t, record.Options{}, input{"o", c.body})
+			r := out.results[0]
+			sum := sha256.Sum256([]byte(c.body))
+			if users(out) != want || r.Container != c.kind || !r.Last || !bytes.Equal(r.Content[:], sum[:16]) {
+				t.Errorf("rows %s, result %+v", users(out), r)
+			}
+		})
+	}
+}
+
+func TestD17_EmptyContainers(t *testing.T) {
+	for name, body := range map[string]string{"gzip": gzipped(t, ""), "zstd": zstded(t, "")} {
+		out := decode(t, record.Options{}, input{"o", body})
+		if r := out.results[0]; r.Records != 0 || !r.Last || r.To != 0 || r.Container != name {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+func TestBrokenContainers(t *testing.T) {
+	lines := strings.Repeat("{\"a\":1}\n", 100000)
+	gz, zs := gzipped(t, lines), zstded(t, lines)
+	for name, c := range map[string]struct{ body, reason string }{
+		"truncated gzip":        {gz[:len(gz)-1], "truncated gzip"},
+		"half a gzip":           {gz[:len(gz)/2], "truncated gzip"},
+		"half a gzip header":    {gz[:5], "truncated gzip"},
+		"gzip checksum":         {gz[:len(gz)-8] + "\xff\xff\xff\xff" + gz[len(gz)-4:], "damaged gzip"},
+		"gzip length":           {gz[:len(gz)-4] + "\xff\xff\xff\xff", "damaged gzip"},
+		"gzip and garbage":      {gz + "garbage", "damaged gzip"},
+		"gzip, zeros, garbage":  {gz + "\x00\x00g", "damaged gzip"},
+		"gzip and half a gzip":  {gz + gz[:20], "truncated gzip"},
+		"gzip and one byte":     {gz + gz[:1], "truncated gzip"},
+		"truncated zstd":        {zs[:len(zs)-1], "truncated zstd"},
+		"zstd checksum":         {zs[:len(zs)-1] + "\xff", "damaged zstd"},
+		"zstd and garbage":      {zs + "garbage", "damaged zstd"},
+		"D15_utf16 LE":          {"\xff\xfe{\x00}\x00", "UTF-16 or UTF-32 text; convert it to UTF-8"},
+		"D15_utf16 BE":          {"\xfe\xff\x00{\x00}", "UTF-16 or UTF-32 text; convert it to UTF-8"},
+		"D15_utf32 BE":          {"\x00\x00\xfe\xff\x00\x00\x00{", "UTF-16 or UTF-32 text; convert it to UTF-8"},
+		"utf16 without a mark":  {"{\x00}\x00", "binary data, not lines of JSON"},
+		"binary in gzip":        {gzipped(t, "PAR1\x15\x00\x15"), "binary data, not lines of JSON"},
+		"D30_bomb":              {gzipped(t, strings.Repeat("\n", 64<<20)), "more than 1000 decoded bytes for each stored byte"},
+		"D30_bomb behind a row": {gzipped(t, "{}\n"+strings.Repeat("\n", 64<<20)), "more than 1000 decoded bytes for each stored byte"},
+	} {
+		for limit := range 2 {
+			t.Run(fmt.Sprint(name, "/limit ", limit), func(t *testing.T) {
+				d := record.NewDecoder(record.Options{Table: schema.New()})
+				o := record.Object{Source: "o", MaxRecords: int64(limit)}
+				_, err := d.Decode(context.Background(), o, strings.NewReader(c.body))
+				var broken *record.BrokenError
+				if !errors.As(err, &broken) || broken.Reason != c.reason {
+					t.Fatalf("got %v, want %s", err, c.reason)
+				}
+			})
+		}
+	}
+}
+
+func TestD30_SizeCap(t *testing.T) {
+	d := record.NewDecoder(record.Options{Table: schema.New(), Limits: record.Limits{MaxDecoded: 100}})
+	_, err := d.Decode(context.Background(), record.Object{Source: "o"}, strings.NewReader(strings.Repeat("{}\n", 100)))
+	var broken *record.BrokenError
+	if !errors.As(err, &broken) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// TestAFailingStoreBreaksNoObject lets the store fail anywhere: the error is the
+// store's, never a verdict about the object.
+func TestAFailingStoreBreaksNoObject(t *testing.T) {
+	lost := errors.New("connection lost")
+	lines := strings.Repeat("{\"a\":1}\n", 30)
+	for name, body := range map[string]string{"plain": lines, "gzip": gzipped(t, lines, lines), "zstd": zstded(t, lines, lines)} {
+		for n := range len(body) {
+			d := record.NewDecoder(record.Options{Table: schema.New()})
+			r := io.MultiReader(strings.NewReader(body[:n]), iotest.ErrReader(lost))
+			_, err := d.Decode(context.Background(), record.Object{Source: "o"}, r)
+			var broken *record.BrokenError
+			if !errors.Is(err, lost) || errors.As(err, &broken) {
+				t.Fatalf("%s cut at %d: %v", name, n, err)
+			}
+		}
+	}
+}
+
+func TestCancelledContextStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	d := record.NewDecoder(record.Options{Table: schema.New()})
+	_, err := d.Decode(ctx, record.Object{Source: "o"}, strings.NewReader("{}"))
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestReadersOfAnySizeGiveTheSame(t *testing.T) {
+	lines := strings.Repeat("{\"a\":1,\"b\":\"text\"}\n", 200)
+	want := decode(t, record.Options{}, input{"o", lines})
+	for name, body := range map[string]string{"plain": lines, "gzip": gzipped(t, lines, lines[:0]), "zstd": zstded(t, lines)} {
+		for kind, wrap := range map[string]func(io.Reader) io.Reader{"one byte": iotest.OneByteReader, "half": iotest.HalfReader, "data and end": iotest.DataErrReader} {
+			out := &outcome{}
+			d := record.NewDecoder(out.collect(t, record.Options{Table: schema.New()}))
+			res, err := d.Decode(context.Background(), record.Object{Source: "o"}, wrap(strings.NewReader(body)))
+			if err == nil {
+				err = d.Flush()
+			}
+			if err != nil || res.IDSum != want.results[0].IDSum || strings.Join(out.rows, "") != strings.Join(want.rows, "") {
+				t.Errorf("%s, %s: %d rows, %v", name, kind, len(out.rows), err)
+			}
+		}
+	}
+}
