@@ -26,6 +26,11 @@ type FilesProgress struct {
 	Recent   []byte                    `json:"recent,omitempty"`  // base64 in JSON
 	Open     []OpenObject              `json:"open,omitempty"`    // objects consumed in part, by key
 	Relisted time.Time                 `json:"relisted,omitzero"` // when a run with time_path last listed everything
+
+	// TimePath is the time path that gave every entry its day. It is "" when
+	// days are those of modification times or of more than one time path: then
+	// the day of an entry does not follow from its key.
+	TimePath string `json:"time_path,omitempty"`
 }
 
 // ConsumedRef names a segment of consumed objects.

@@ -70,7 +70,7 @@ func (s *Set) Advance(parent *source.FilesProgress, d Delta, pack *segment.Pack)
 		return nil, fmt.Errorf("advance progress: %w", err)
 	}
 	out := *parent
-	a := advance{set: s, refs: refs, known: known, out: &out, open: make(map[string]source.OpenObject), own: make(map[source.Hash]Entry)}
+	a := advance{set: s, parent: parent, refs: refs, known: known, out: &out, open: make(map[string]source.OpenObject), own: make(map[source.Hash]Entry)}
 	if err := a.apply(d); err != nil {
 		return nil, fmt.Errorf("advance progress: %w", err)
 	}
@@ -82,12 +82,13 @@ func (s *Set) Advance(parent *source.FilesProgress, d Delta, pack *segment.Pack)
 
 // advance is one step from a parent's progress to the next.
 type advance struct {
-	set   *Set
-	refs  []source.ConsumedRef
-	known *view
-	out   *source.FilesProgress
-	open  map[string]source.OpenObject
-	own   map[source.Hash]Entry // entries that this step adds or replaces
+	set    *Set
+	parent *source.FilesProgress
+	refs   []source.ConsumedRef
+	known  *view
+	out    *source.FilesProgress
+	open   map[string]source.OpenObject
+	own    map[source.Hash]Entry // entries that this step adds or replaces
 }
 
 func (a *advance) apply(d Delta) error {
@@ -176,7 +177,7 @@ func (a *advance) touch(t *Touched) {
 	e := Entry{Day: a.set.source.Day(t.Key, t.Modified), Key: KeyHash(t.Key), Identity: a.set.source.Identity(t.Key, t.ETag, t.Size), Content: t.Content}
 	_, mine := a.own[e.Key]
 	_, recent := a.known.recent[e.Key]
-	if mine || !recent && !a.set.has(a.set.source.holding(a.refs, e.Day, e.Day+1)) {
+	if mine || !recent && !a.set.has(a.set.source.holding(a.parent, a.refs, e.Day, e.Day+1)) {
 		return
 	}
 	old, found := a.known.find(e.Key)
@@ -192,6 +193,11 @@ func (a *advance) touch(t *Touched) {
 func (a *advance) store(recent []Entry, pack *segment.Pack) error {
 	if len(a.own) == 0 {
 		return nil
+	}
+	if mine := a.set.source.cfg.TimePath; a.parent.Count == 0 {
+		a.out.TimePath = mine
+	} else if mine != a.parent.TimePath {
+		a.out.TimePath = "" // entries of both kinds stand side by side from now on
 	}
 	entries := slices.Collect(maps.Values(a.own))
 	for _, e := range recent {
@@ -222,11 +228,11 @@ func (a *advance) store(recent []Entry, pack *segment.Pack) error {
 	return err
 }
 
-// holding returns the segments that can hold entries of keys of the days [from,
-// to): with a time path those that overlap with the days, else all, because
-// then the day does not follow from the key.
-func (s *Source) holding(refs []source.ConsumedRef, from, to int32) []source.ConsumedRef {
-	if s.path == nil {
+// holding returns the segments, of all those of the progress, that can hold
+// entries of keys of the days [from, to): those that overlap with the days when
+// the source's time path gave all entries their days, else all.
+func (s *Source) holding(progress *source.FilesProgress, refs []source.ConsumedRef, from, to int32) []source.ConsumedRef {
+	if s.path == nil || progress.TimePath != s.cfg.TimePath {
 		return refs
 	}
 	var some []source.ConsumedRef

@@ -141,7 +141,7 @@ func (s *Source) lookUp(ctx context.Context, ranges []source.Range, progress *so
 	need := slices.DeleteFunc(slices.Clone(refs), func(ref source.ConsumedRef) bool {
 		return !slices.ContainsFunc(ranges, func(r source.Range) bool {
 			day := s.Day(r.Key, r.Modified)
-			return len(s.holding([]source.ConsumedRef{ref}, day, day+1)) > 0
+			return len(s.holding(progress, []source.ConsumedRef{ref}, day, day+1)) > 0
 		})
 	})
 	if err := set.loadRuns(ctx, refs, need); err != nil {

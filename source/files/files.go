@@ -10,8 +10,8 @@
 //   - Set.Advance is a function of the parent's progress, the delta and the
 //     segments in memory; it never loads, so that a rebase costs no request;
 //   - an object is planned only when its key is proved absent from the whole
-//     set: all segments were looked at, or, with a time path, all that can hold
-//     the key's day, which is then a function of the key;
+//     set: all segments were looked at, or, when one time path gave all entries
+//     their days, which then follow from the keys, all of the key's day;
 //   - every read is pinned to the identity that was planned;
 //   - no result depends on the order of a listing, or on a listing being free
 //     of duplicates.
@@ -62,7 +62,7 @@ type Config struct {
 	Location   string        // where the store's root is, without secrets; part of every identity
 	Include    []string      // globs over keys; empty means all
 	Exclude    []string      // globs over keys; stronger than Include
-	TimePath   string        // folders with a date, see ParseTimePath; empty: list everything
+	TimePath   string        // folders with a date, see ParseTimePath; empty: list everything. It may change
 	Relist     time.Duration // with TimePath: everything is listed once per Relist; 0 means always
 	Lookback   time.Duration // older objects are late; with TimePath older folders are not listed
 	Settle     time.Duration // objects younger than this may still be growing and wait
@@ -87,6 +87,7 @@ func New(store object.Store, cfg Config) (*Source, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, fmt.Errorf("files source: %w", err)
 	}
+	cfg.TimePath = strings.TrimSuffix(cfg.TimePath, "/")
 	s := &Source{store: store, cfg: cfg}
 	if cfg.TimePath != "" {
 		path, err := ParseTimePath(cfg.TimePath)

@@ -128,9 +128,10 @@ func (p *planner) compare(ctx context.Context) error {
 	return nil
 }
 
-// agrees says whether a full listing has exactly the consumed objects.
+// agrees says whether a full listing has exactly the consumed objects, but for
+// the open ones, which are not added up on either side.
 func (p *planner) agrees() bool {
-	return p.plan.Full && len(p.progress.Open) == 0 && p.count == p.progress.Count && p.sum == p.progress.Sum
+	return p.plan.Full && p.count == p.progress.Count && p.sum == p.progress.Sum
 }
 
 // load brings what is needed into memory, if it is not there, and opens the view

@@ -102,7 +102,7 @@ func (p *planner) choose(ctx context.Context) error {
 	if err != nil || !ok {
 		return err
 	}
-	p.plan.Full, p.prefixes, p.need = false, prefixes, p.source.holding(p.refs, from, to)
+	p.plan.Full, p.prefixes, p.need = false, prefixes, p.source.holding(p.progress, p.refs, from, to)
 	return nil
 }
 

@@ -232,6 +232,99 @@ func TestATouchOfAnEntryThatARivalReplacedIsLeftOut(t *testing.T) {
 	c.verify()
 }
 
+func TestATouchBehindSegmentsThatAreNotInMemoryIsLeftOut(t *testing.T) {
+	b := newBucket()
+	b.tagged = true
+	for i := range 300 {
+		b.put(t, fmt.Sprint(i), "same", noon.Add(-3*time.Hour))
+	}
+	c := newChain(t, b, files.Config{})
+	c.consume()
+	b.put(t, "7", "same", noon.Add(-2*time.Hour))
+	mine, memory := c.plan().Touched, c.set
+	c.restart()
+	c.commit(files.Delta{Touched: c.plan().Touched}) // a rival with the same touch
+	b.put(t, "7", "same", noon.Add(-time.Hour))
+	d := files.Delta{Touched: c.plan().Touched}
+	for i := range 300 {
+		d.Ranges = append(d.Ranges, source.Range{Key: fmt.Sprint("rival", i), Last: true})
+	}
+	c.commit(d) // and with another, which stands in a segment
+	if len(c.head.Recent) != 0 || len(c.head.Segments.Items) != 2 || len(mine) != 1 {
+		t.Fatalf("head %+v, touched %+v", c.head, mine)
+	}
+	c.set = memory
+	if got := c.advance(c.head, files.Delta{Touched: mine}); got.Sum != c.head.Sum {
+		t.Fatal("a stale touch replaced an entry that was not in memory")
+	}
+	c.verify()
+}
+
+func TestOpenObjectsLeaveTheFastPathOpen(t *testing.T) {
+	b := newBucket()
+	for i := range 300 {
+		b.put(t, fmt.Sprint(i), "x", noon.Add(-time.Hour))
+	}
+	b.put(t, "open", "0123456789", noon.Add(-time.Minute))
+	c := newChain(t, b, files.Config{})
+	p := c.plan()
+	d := files.Delta{Ranges: c.whole(p.Objects)}
+	d.Ranges[300].To, d.Ranges[300].Last = 5, false
+	c.commit(d)
+	c.restart()
+	p = c.plan()
+	wantKeys(t, p, "open")
+	if c.segments.loads != 0 || p.Objects[0].From != 5 || p.Counts.Consumed != 300 {
+		t.Fatalf("%d loads, plan %+v", c.segments.loads, p)
+	}
+	c.consume()
+	c.verify()
+}
+
+func TestOneGoneAndOneNewDoNotPassForNothingNew(t *testing.T) {
+	b := newBucket()
+	for i := range 300 {
+		b.put(t, fmt.Sprint(i), "x", noon.Add(-time.Hour))
+	}
+	c := newChain(t, b, files.Config{})
+	c.consume()
+	c.restart()
+	if err := b.Delete(t.Context(), "17"); err != nil {
+		t.Fatal(err)
+	}
+	b.put(t, "new", "x", noon)
+	wantKeys(t, c.consume(), "new")
+	c.verify()
+}
+
+func TestTimePathLoadsTheSegmentsOfTheFirstAndLastDayItListed(t *testing.T) {
+	b := newBucket()
+	c := newChain(t, b, trailConfig())
+	for _, days := range []int{-3, 1} { // the ends of the lookback, and tomorrow
+		at := noon.AddDate(0, 0, days)
+		for i := range 300 {
+			b.put(t, trailKey(at, i), "x", noon.Add(-time.Hour))
+		}
+		c.consume()
+	}
+	c.head.Relisted = noon
+	c.restart()
+	p := c.plan()
+	if p.Full || len(p.Objects) != 0 || p.Counts.Consumed != 600 || c.segments.loads != 2 {
+		t.Fatalf("%d loads, full %v, %d planned, counts %+v", c.segments.loads, p.Full, len(p.Objects), p.Counts)
+	}
+}
+
+func TestResolveFindsAKeyWhateverTheTimeInTheRange(t *testing.T) {
+	c := newChain(t, newBucket(), files.Config{})
+	c.fill(300, 300, func(i int) (string, time.Time) { return fmt.Sprint(i), noon })
+	c.restart()
+	r := source.Range{Key: "5", ETag: "e", Size: 1, Modified: noon.AddDate(0, 0, 9), To: 1, Last: true}
+	if got, _, err := c.source.Resolve(t.Context(), []source.Range{r}, c.head, c.set); err != nil || got != files.CoveredAll {
+		t.Fatalf("%s, %v", got, err)
+	}
+}
+
 func TestAMissingOrDamagedSegmentIsAnErrorAndNeverAbsence(t *testing.T) {
 	b := newBucket()
 	for i := range 300 {

@@ -151,6 +151,38 @@ func (c *chain) ranges(objects []files.Object) []source.Range {
 	return ranges
 }
 
+func TestAChangedTimePathReadsNothingTwice(t *testing.T) {
+	right := trailConfig()
+	wrong := trailConfig()
+	wrong.TimePath = "*/Trail/*/{yyyy}/{MM}/{dd}/"
+	none := files.Config{Lookback: right.Lookback}
+	for name, order := range map[string][]files.Config{
+		"set later":      {none, right, none, right},
+		"corrected":      {wrong, right, right},
+		"wrong and back": {right, wrong, right},
+	} {
+		b := newBucket()
+		c := newChain(t, b, order[0])
+		for round, cfg := range order {
+			for i := range 300 { // modification times that have nothing to do with the folders
+				b.put(t, trailKey(noon, 1000*round+i), "x", noon.AddDate(0, 0, -100-i))
+			}
+			c.configure(cfg)
+			if c.head != nil && cfg.TimePath == right.TimePath {
+				c.head.Relisted = noon // list the folders only
+			}
+			if p := c.consume(); len(p.Objects) != 300 {
+				t.Fatalf("%s, round %d: %d objects planned", name, round, len(p.Objects))
+			}
+			c.head.Relisted = time.Time{}
+		}
+		if c.head.TimePath != "" {
+			t.Errorf("%s: progress trusts in %q", name, c.head.TimePath)
+		}
+		c.verify()
+	}
+}
+
 func TestTimePathFindsOldFoldersOncePerRelist(t *testing.T) {
 	b := newBucket()
 	trail(t, b, 10, 4)
