@@ -137,7 +137,7 @@ func TestParse_Errors(t *testing.T) {
 		"merge":              {head + "batch: {<<: {max_records: 1}}\n", "p.yaml:6:9: batch: merge keys are not allowed (write the keys out)"},
 		"tag":                {head + "table: !!str 5\n", "p.yaml:6:8: table: explicit types are not allowed (leave the !tag out)"},
 		"substitution":       {head + "table: ${TABLE}\n", `p.yaml:6:8: table: holds "${", but text is never substituted (write {env: NAME} or {file: path} as the whole value)`},
-		"key not text":       {head + "5: x\n", "p.yaml:6:1: a key is plain text"},
+		"key not text":       {head + "? [a]\n: x\n", "p.yaml:6:3: a key is plain text"},
 		"scheme":             {strings.Replace(head, "./lake", "gs://b/x", 1), "p.yaml:2:8: store: wants the path of a directory or s3://bucket/prefix; other schemes are not supported"},
 		"home":               {strings.Replace(head, "./lake", "~/x", 1), "p.yaml:2:8: store: ~ is not expanded; write the whole path, or leave it to the shell with --set or the environment"},
 		"missing":            {"source: {files: {}}\n", "p.yaml:1:1: pipeline: is missing\np.yaml:1:1: store: is missing\np.yaml:1:17: source.files.path: is missing"},

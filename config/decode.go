@@ -71,7 +71,7 @@ func (d *decoder) inspectKeys(n *yaml.Node, key string) {
 		case name.Tag == "!!merge":
 			d.fail(name, key, "write the keys out", "merge keys are not allowed")
 			continue
-		case name.Kind != yaml.ScalarNode || name.ShortTag() != "!!str" || name.Anchor != "":
+		case name.Kind != yaml.ScalarNode || name.Anchor != "" || name.Style&yaml.TaggedStyle != 0: // null is a key of csv
 			d.fail(name, key, "", "a key is plain text")
 			continue
 		}

@@ -108,6 +108,19 @@ func TestSchemaAndStructHaveTheSameKeys(t *testing.T) {
 	}
 }
 
+// TestReferenceFileNamesEveryKey holds docs/pipeline.yaml, comments included.
+func TestReferenceFileNamesEveryKey(t *testing.T) {
+	text, err := os.ReadFile("../docs/pipeline.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range keyPaths(reflect.TypeFor[Pipeline](), "") {
+		if name := path[strings.LastIndexByte(path, '.')+1:]; !strings.Contains(string(text), name+":") {
+			t.Errorf("%s is not in docs/pipeline.yaml", path)
+		}
+	}
+}
+
 // choicesOf maps the key path of every choice to its words.
 func choicesOf(typ reflect.Type, key string) map[string][]string {
 	found := map[string][]string{}
