@@ -177,11 +177,11 @@ func (d *Decoder) run(t *tally, r run) error {
 		t.left = len(data)
 		if space(line, 0) == len(line) {
 			t.to = pos + int64(next)
-			continue
-		}
-		rec := record{d.id, pos, line, int64(len(line)), valid || utf8.Valid(line)}
-		if err := d.take(t, rec, pos+int64(next)); err != nil {
-			return err
+		} else {
+			rec := record{d.id, pos, line, int64(len(line)), valid || utf8.Valid(line)}
+			if err := d.take(t, rec, pos+int64(next)); err != nil {
+				return err
+			}
 		}
 		if t.full() {
 			return nil
