@@ -131,11 +131,15 @@ func (d *decoder) checkPlaces(p *Pipeline) {
 	if !elsewhere && store.overlaps(source, d.opts.RealDir) {
 		d.failAt("source.files.path", "keep them side by side", "source and store must not contain each other")
 	}
-	if !store.IsS3() && p.S3 != (S3{}) {
-		d.failAt("s3", "", "stands beside a store that is a directory")
-	}
-	if !source.IsS3() && p.Source.Files.S3 != (S3{}) {
-		d.failAt("source.files.s3", "", "stands beside a path that is a directory")
+	d.checkBeside("s3", p.S3, "store", store)
+	d.checkBeside("source.files.s3", p.Source.Files.S3, "source.files.path", source)
+}
+
+// checkBeside refuses S3 settings beside a directory. A place that was overridden
+// may be one: the settings then wait for the next run without the override.
+func (d *decoder) checkBeside(key string, s S3, place string, at Location) {
+	if s != (S3{}) && !at.IsS3() && d.origin[d.where[place]] == "" {
+		d.failAt(key, "", place+", which it stands beside, is a directory")
 	}
 }
 

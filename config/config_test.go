@@ -144,7 +144,7 @@ func TestParse_Errors(t *testing.T) {
 		"same table":         {head + "dead_letters: {table: events}\n", "p.yaml:6:23: dead_letters.table: must not be the main table"},
 		"batches table":      {head + "table: events_batches\n", "p.yaml:6:8: table: is the name of the table that lists the batches"},
 		"nothing included":   {strings.TrimSuffix(head, "\n") + "\n    include: []\n", "p.yaml:6:14: source.files.include: is empty: nothing would ever be read (leave it out to take everything)"},
-		"s3 beside a dir":    {head + "s3: {region: eu}\n", "p.yaml:6:5: s3: stands beside a store that is a directory"},
+		"s3 beside a dir":    {head + "s3: {region: eu}\n", "p.yaml:6:5: s3: store, which it stands beside, is a directory"},
 		"all at once":        {"pipeline: Events\nstor: ./lake\nsource: {files: {path: ./in, lookback: 3d}}\n", "p.yaml:1:1: store: is missing\np.yaml:1:11: pipeline: must begin with a lower-case letter and go on with at most 62 of a-z, 0-9, _ and -\np.yaml:2:1: stor: unknown key (did you mean store?)\np.yaml:3:40: source.files.lookback: wants a duration like 72h, 14m or 5s"},
 		"deep":               {"a: " + strings.Repeat("[", 500) + strings.Repeat("]", 500), "p.yaml:1:1: a: unknown key\np.yaml:1:1: pipeline: is missing\np.yaml:1:1: store: is missing\np.yaml:1:1: source: is missing\np.yaml:1:37: is nested too deep for a pipeline file"},
 		"endpoint secret":    {head + "s3: {endpoint: 'https://me:pa55@host'}\n", "p.yaml:6:16: s3.endpoint: wants a URL like https://minio.example:9000, without credentials, path or query"},
@@ -216,6 +216,13 @@ func TestParse_Precedence(t *testing.T) {
 	p := parse(t, text, config.Options{Environ: environ, Set: []string{"batch.max_records=4", "batch.max_records=3", "dead_letters.table=bad=no", "dead_letters.table=bad", "s3.path_style=true", "store=s3://b3t/x"}})
 	if p.Batch != (config.Batch{MaxBytes: 2 << 20, MaxRecords: 3, MaxObjects: 2}) || p.Table != "fromenv" || p.DeadLetters.Table != "bad" || len(p.Source.Files.Include) != 2 || p.S3.PathStyle == nil || !*p.S3.PathStyle || p.Store.String() != "s3://b3t/x" {
 		t.Errorf("%+v", *p)
+	}
+}
+
+func TestParse_OverriddenStoreLeavesItsS3SettingsUnused(t *testing.T) {
+	text := strings.Replace(minimal, "./lake", "s3://bucket/lake", 1) + "s3: {region: eu}\n"
+	if p := parse(t, text, config.Options{Environ: []string{"BATCHER_STORE=/tmp/lake"}}); p.Store.String() != "/tmp/lake" {
+		t.Errorf("%+v", p.Store)
 	}
 }
 
