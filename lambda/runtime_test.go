@@ -134,7 +134,9 @@ func (a *runtimeAPI) next(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(i.deadline.UnixMilli(), 10))
 		w.Header().Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:eu-central-1:000000000000:function:batcher")
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, i.event)
+		if _, err := io.WriteString(w, i.event); err != nil {
+			a.t.Errorf("send %s: %v", a.open, err)
+		}
 	case <-r.Context().Done():
 	case <-a.gone:
 		w.WriteHeader(http.StatusInternalServerError)

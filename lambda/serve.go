@@ -42,11 +42,11 @@ func (f *function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 		return nil, err
 	}
 	if len(failed.Report) > 0 {
-		fmt.Fprintf(f.stdout, "%s\n", failed.Report)
+		_, _ = fmt.Fprintf(f.stdout, "%s\n", failed.Report) // a log that is gone changes no answer
 	}
 	stack := stackOf(failed)
 	if stack != nil {
-		fmt.Fprintf(f.stderr, "%s\n", stack)
+		_, _ = fmt.Fprintf(f.stderr, "%s\n", stack)
 	}
 	// The process goes on after a failure, but not after a panic: whatever that
 	// left half done in memory is not for the next invocation.
