@@ -109,8 +109,8 @@ func TestBrokenContainers(t *testing.T) {
 		"D15_utf32 BE":          {"\x00\x00\xfe\xff\x00\x00\x00{", "UTF-16 or UTF-32 text; convert it to UTF-8"},
 		"utf16 without a mark":  {"{\x00}\x00", "binary data, not lines of JSON"},
 		"binary in gzip":        {gzipped(t, "PAR1\x15\x00\x15"), "binary data, not lines of JSON"},
-		"D30_bomb":              {gzipped(t, strings.Repeat("\n", 64<<20)), "more than 1000 decoded bytes for each stored byte"},
-		"D30_bomb behind a row": {gzipped(t, "{}\n"+strings.Repeat("\n", 64<<20)), "more than 1000 decoded bytes for each stored byte"},
+		"D30_bomb":              {gzipped(t, strings.Repeat("\n", 20<<20)), "more than 1000 decoded bytes for each stored byte"},
+		"D30_bomb behind a row": {gzipped(t, "{}\n"+strings.Repeat("\n", 20<<20)), "more than 1000 decoded bytes for each stored byte"},
 	} {
 		for limit := range 2 {
 			t.Run(fmt.Sprint(name, "/limit ", limit), func(t *testing.T) {

@@ -281,6 +281,11 @@ func (s *scanner) misfit(d []byte, i int, n *node, rep, def uint8) int {
 		return s.fail(surprise, i)
 	}
 	s.null(n, rep, def)
+	if n.kind == schema.None {
+		s.path = appendKey(n.parent.appendPath(s.path[:0]), []byte(n.name))
+		s.rescue(misfit{n.parent, unknownKey, i, end}, d)
+		return end
+	}
 	s.path = n.appendPath(s.path[:0])
 	s.rescue(misfit{n, wrongType, i, end}, d)
 	return end

@@ -1,0 +1,227 @@
+package record_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"batcher/record"
+	"batcher/schema"
+)
+
+// checkBatch holds an outcome against encoding/json: every record is a row or a
+// dead letter, dead letters deserve it, and each row and its _rescued hold every
+// value of its line.
+func checkBatch(out *outcome, text string) error {
+	if n := int64(len(out.rows) + len(out.dead)); n != out.results[0].Records {
+		return fmt.Errorf("%d rows and %d dead letters of %d records", len(out.rows), len(out.dead), out.results[0].Records)
+	}
+	for _, d := range out.dead {
+		if d.Code == "syntax" && json.Valid(d.Raw) && d.Length == int64(len(d.Raw)) {
+			return fmt.Errorf("%q is valid JSON but %s", d.Raw, d.Message)
+		}
+	}
+	for _, row := range out.rows {
+		var head struct {
+			Offset  int64   `json:"_offset"`
+			Rescued *string `json:"_rescued"`
+		}
+		if err := json.Unmarshal([]byte(row), &head); err != nil {
+			return fmt.Errorf("row %s: %w", row, err)
+		}
+		line, _, _ := strings.Cut(text[head.Offset:], "\n")
+		if err := checkRow(out.schema, line, row, head.Rescued); err != nil {
+			return fmt.Errorf("line %q became %s: %w", line, row, err)
+		}
+	}
+	return nil
+}
+
+func parse(s string) (v any, err error) {
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	err = d.Decode(&v)
+	return v, err
+}
+
+func checkRow(s *schema.Schema, line, row string, rescued *string) error {
+	want, err := parse(line)
+	if err != nil {
+		return err
+	}
+	got, err := parse(row)
+	if err != nil {
+		return err
+	}
+	o := oracle{rescued: map[string]any{}}
+	if rescued != nil {
+		r, err := parse(*rescued)
+		if err != nil {
+			return err
+		}
+		o.rescued = r.(map[string]any)
+	}
+	if err := o.object("", s.Fields, want.(map[string]any), got.(map[string]any)); err != nil {
+		return err
+	}
+	if o.used != len(o.rescued) {
+		return fmt.Errorf("_rescued holds %v, of which %d were missing", o.rescued, o.used)
+	}
+	return nil
+}
+
+// oracle compares one record with its row.
+type oracle struct {
+	rescued map[string]any
+	used    int
+}
+
+// gone says whether the value at path stands in _rescued as received.
+func (o *oracle) gone(path string, want any) error {
+	r, ok := o.rescued[path]
+	if !ok || !reflect.DeepEqual(r, want) {
+		return fmt.Errorf("%s: %v is neither in the row nor in _rescued", path, want)
+	}
+	o.used++
+	return nil
+}
+
+func (o *oracle) object(path string, fields []schema.Field, want, got map[string]any) error {
+	byKey := map[string]schema.Field{}
+	for _, f := range fields {
+		if f.Key != "" {
+			byKey[f.Key] = f
+		}
+	}
+	for key, w := range want {
+		f, ok := byKey[key]
+		var err error
+		switch {
+		case ok:
+			err = o.value(strings.TrimPrefix(path+"."+f.Name, "."), f.Type, w, got[f.Name])
+		case w != nil:
+			q, _ := json.Marshal(key)
+			var plain any
+			if json.Unmarshal(q, &plain) == nil {
+				err = o.goneUnder(path, key, w)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		delete(byKey, key)
+	}
+	for _, f := range byKey {
+		if got[f.Name] != nil {
+			return fmt.Errorf("%s.%s: %v out of nothing", path, f.Name, got[f.Name])
+		}
+	}
+	return nil
+}
+
+// goneUnder looks for an unknown key, whose spelling in the path may escape
+// other characters than encoding/json does.
+func (o *oracle) goneUnder(path, key string, want any) error {
+	for p := range o.rescued {
+		quoted, ok := strings.CutPrefix(p, path+"[")
+		var k string
+		if ok && json.Unmarshal([]byte(strings.TrimSuffix(quoted, "]")), &k) == nil && k == key {
+			return o.gone(p, want)
+		}
+	}
+	return fmt.Errorf("%s: key %q is lost", path, key)
+}
+
+func (o *oracle) value(path string, t schema.Type, want, got any) error {
+	if want == nil {
+		if got != nil {
+			return fmt.Errorf("%s: null became %v", path, got)
+		}
+		return nil
+	}
+	if got == nil {
+		return o.gone(path, want)
+	}
+	switch t.Kind {
+	case schema.Struct:
+		w, ok := want.(map[string]any)
+		if !ok {
+			return fmt.Errorf("%s: %v became a struct", path, want)
+		}
+		return o.object(path, t.Fields, w, got.(map[string]any))
+	case schema.List:
+		w, ok := want.([]any)
+		g := got.([]any)
+		if !ok || len(w) != len(g) {
+			return fmt.Errorf("%s: %v became %v", path, want, got)
+		}
+		for i := range w {
+			if err := o.value(fmt.Sprintf("%s[%d]", path, i), t.Fields[0].Type, w[i], g[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if !o.scalar(path, t.Kind, want, got) {
+		return fmt.Errorf("%s: %v became %v", path, want, got)
+	}
+	return nil
+}
+
+func (o *oracle) scalar(path string, k schema.Kind, want, got any) bool {
+	number, isNumber := want.(json.Number)
+	text, isText := want.(string)
+	switch k {
+	case schema.Int64, schema.Decimal:
+		g, _ := new(big.Int).SetString(string(got.(json.Number)), 10)
+		w, ok := new(big.Int).SetString(string(number), 10)
+		return isNumber && ok && g.Cmp(w) == 0
+	case schema.Float64:
+		w, err := strconv.ParseFloat(string(number), 64)
+		g, _ := got.(json.Number).Float64()
+		return isNumber && err == nil && g == w
+	case schema.String:
+		if !isText {
+			return got == fmt.Sprint(want)
+		}
+		return got == text
+	case schema.Date:
+		_, err := time.Parse(time.DateOnly, text)
+		return isText && err == nil && got == text
+	case schema.Timestamp:
+		g, err := time.Parse(time.RFC3339Nano, got.(string))
+		w, ok := instant(text)
+		if err != nil || !ok {
+			return false
+		}
+		if !w.Equal(w.Truncate(time.Microsecond)) && o.gone(path, want) != nil {
+			return false
+		}
+		return g.Equal(w.Truncate(time.Microsecond))
+	}
+	return reflect.DeepEqual(want, got)
+}
+
+func instant(s string) (time.Time, bool) {
+	for _, date := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
+		for _, zone := range []string{"Z07:00", "Z0700", "Z07"} {
+			if t, err := time.Parse(date+zone, s); err == nil {
+				return t, true
+			}
+		}
+	}
+	return time.Time{}, false
+}
+
+// small are options under which anything happens early.
+func small() record.Options {
+	return record.Options{
+		Table:  schema.New(),
+		Rules:  schema.Rules{MinRecords: 2, MaxLeaves: 5, MaxDepth: 3},
+		Limits: record.Limits{PrimeBytes: 60, BlockBytes: 200, MaxRecordBytes: 500, MaxDepth: 20, MaxColumns: 14},
+	}
+}
