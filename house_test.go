@@ -65,7 +65,7 @@ var rooms = map[string]room{
 	"compact":           {5, "commit manifest datafile record source source/files column schema segment object"},
 	"table":             {5, "commit manifest schema segment object"},
 	"outbox":            {5, "commit manifest segment object"},
-	"audit":             {5, "commit manifest datafile record source source/files column schema segment object"},
+	"audit":             {5, "commit manifest datafile record source source/files column schema segment object object/storetest"},
 	"config":            {5, ""},
 	"lambda":            {6, "pipeline"},
 	"cmd":               {7, "*"},
