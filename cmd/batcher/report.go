@@ -37,7 +37,8 @@ type report struct {
 	Files      []reportFile     `json:"files"`
 	Conflicts  []reportConflict `json:"conflicts"`
 	DurationMS int64            `json:"duration_ms"`
-	Error      *reportError     `json:"error"` // null when the run did not fail
+	Error      *reportError     `json:"error"`           // null when the run did not fail
+	Query      string           `json:"query,omitempty"` // how to read what was committed
 }
 
 type reportRows struct {
@@ -167,6 +168,9 @@ func (r report) text() string {
 	}
 	if r.Lag.Objects > 0 {
 		fmt.Fprintf(&b, "  left to read: %d objects, %d bytes\n", r.Lag.Objects, r.Lag.Bytes)
+	}
+	if r.Query != "" {
+		fmt.Fprintf(&b, "  query: %s\n", r.Query)
 	}
 	return b.String()
 }

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"batcher/manifest"
+	"batcher/segment"
+)
+
+// printJSON prints a value as one line of JSON.
+func printJSON(c *call, v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return printTo(c.Stdout, string(line)+"\n")
+}
+
+// historyRow is one manifest of a list.
+type historyRow struct {
+	Seq       manifest.Seq  `json:"seq"`
+	Kind      manifest.Kind `json:"kind"`
+	CreatedAt time.Time     `json:"created_at"`
+	BatchID   string        `json:"batch_id,omitempty"`
+	Attempt   string        `json:"attempt"`
+	Objects   int64         `json:"objects"`
+	Read      int64         `json:"read"`
+	Written   int64         `json:"written"`
+	Dead      int64         `json:"dead"`
+	Files     int64         `json:"files"`
+	Host      string        `json:"host"`
+	Version   string        `json:"version"`
+}
+
+// history is the verb history.
+func history(ctx context.Context, c *call, o historyOptions) error {
+	r, err := open(ctx, c, wiring{})
+	if err != nil {
+		return err
+	}
+	s, err := r.chain(ctx)
+	if err != nil {
+		return err
+	}
+	var rows []historyRow
+	for {
+		rows = append(rows, historyOf(s.Manifest))
+		if s.Manifest.Seq == 0 || o.Limit > 0 && len(rows) == o.Limit {
+			break
+		}
+		if s, err = r.log.Slot(ctx, s.Manifest.Seq-1); err != nil {
+			return err
+		}
+	}
+	if c.Output == outputJSON {
+		return printJSON(c, rows)
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SEQ\tKIND\tCREATED\tOBJECTS\tREAD\tWRITTEN\tDEAD\tFILES\tBATCH")
+	for _, h := range rows {
+		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", h.Seq, h.Kind, h.CreatedAt.Format(time.RFC3339),
+			h.Objects, h.Read, h.Written, h.Dead, h.Files, h.BatchID)
+	}
+	w.Flush()
+	return printTo(c.Stdout, b.String())
+}
+
+func historyOf(m *manifest.Manifest) historyRow {
+	h := historyRow{Seq: m.Seq, Kind: m.Kind, CreatedAt: m.CreatedAt, Attempt: m.Attempt.String(), Host: m.Writer.Host, Version: m.Writer.Version}
+	if b := m.Batch; b != nil {
+		h.BatchID, h.Objects, h.Read, h.Written, h.Dead = b.ID.String(), b.Objects, b.Rows.Read, b.Rows.Written, b.Rows.Dead
+	}
+	for _, t := range m.Tables {
+		h.Files += t.Add.Count
+	}
+	return h
+}
+
+// show is the verb show: one manifest with its lists in place, so that its
+// ranges can be handed to run --range.
+func show(ctx context.Context, c *call, o showOptions) error {
+	r, err := open(ctx, c, wiring{})
+	if err != nil {
+		return err
+	}
+	s, err := r.at(ctx, &o.Seq)
+	if err != nil {
+		return err
+	}
+	m := *s.Manifest
+	if err := r.log.LoadRanges(ctx, &m); err != nil {
+		return err
+	}
+	if m.Batch != nil {
+		m.Batch.Ranges = segment.Of(m.Batch.Ranges.Items)
+		m.Batch.Touched = segment.Of(m.Batch.Touched.Items)
+	}
+	for name, t := range m.Tables {
+		added, err := r.log.LoadFiles(ctx, t.Add)
+		if err != nil {
+			return err
+		}
+		t.Add = segment.Of(added)
+		m.Tables[name] = t
+	}
+	if c.Output == outputJSON {
+		return printJSON(c, &m)
+	}
+	text, err := json.MarshalIndent(&m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return printTo(c.Stdout, string(text)+"\n")
+}
+
+// fileRow is one live file.
+type fileRow struct {
+	URI     string                 `json:"uri"`
+	Table   string                 `json:"table"`
+	Seq     manifest.Seq           `json:"seq"`
+	BatchID string                 `json:"batch_id"`
+	Rows    int64                  `json:"rows"`
+	Bytes   int64                  `json:"bytes"`
+	SHA256  manifest.SHA256        `json:"sha256"`
+	Columns []manifest.ColumnStats `json:"columns"`
+}
+
+// listFiles is the verb files.
+func listFiles(ctx context.Context, c *call, o filesOptions) error {
+	r, err := open(ctx, c, wiring{})
+	if err != nil {
+		return err
+	}
+	s, err := r.at(ctx, o.At)
+	if err != nil {
+		return err
+	}
+	name, t, err := r.table(s, o.Table)
+	if err != nil {
+		return err
+	}
+	live, err := r.log.LoadLive(ctx, t.Live)
+	if err != nil {
+		return err
+	}
+	if c.Output == outputText {
+		var b strings.Builder
+		for i := range live {
+			b.WriteString(r.uri(live[i].Key) + "\n")
+		}
+		return printTo(c.Stdout, b.String())
+	}
+	rows := make([]fileRow, len(live))
+	batches := map[manifest.Seq]string{}
+	for i, f := range live {
+		if _, known := batches[f.Seq]; !known {
+			m, err := r.log.Slot(ctx, f.Seq)
+			if err != nil {
+				return err
+			}
+			batches[f.Seq] = historyOf(m.Manifest).BatchID
+		}
+		rows[i] = fileRow{URI: r.uri(f.Key), Table: name, Seq: f.Seq, BatchID: batches[f.Seq], Rows: f.Rows, Bytes: f.Size, SHA256: f.SHA256, Columns: f.Columns}
+	}
+	return printJSON(c, rows)
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"batcher/audit"
+	"batcher/compact"
+	"batcher/object"
+	"batcher/record"
+)
+
+// gcKeep is the age of the manifest that a floor is set to: no invocation lives
+// that long.
+const gcKeep = 7 * 24 * time.Hour
+
+// verify is the verb verify.
+func verify(ctx context.Context, c *call, o verifyOptions) error {
+	r, err := open(ctx, c, wiring{})
+	if err != nil {
+		return err
+	}
+	if _, err := r.chain(ctx); err != nil {
+		return err
+	}
+	v := &audit.Verifier{
+		Log: r.log, Store: r.store, Source: r.source, Set: r.set, Rules: rulesOf(r.cfg), Record: record.Limits{},
+		Table: string(r.cfg.Table), Dead: string(r.cfg.DeadLetters.Table), Logger: c.Logger,
+	}
+	checks := audit.CheckRows
+	if o.Source {
+		checks |= audit.CheckSource
+	}
+	if o.Deep {
+		checks |= audit.CheckHashes
+	}
+	rep, err := v.Verify(ctx, audit.Options{Since: o.Since, Checks: checks})
+	if err != nil {
+		return err
+	}
+	if err := printVerified(c, o, rep); err != nil {
+		return err
+	}
+	if len(rep.Violations) > 0 {
+		return &exitError{Code: exitDamaged, Err: fmt.Errorf("verify found %d violations", len(rep.Violations)), Hint: "nothing was changed; docs/OPERATIONS.md says what each means"}
+	}
+	return nil
+}
+
+func printVerified(c *call, o verifyOptions, rep audit.Report) error {
+	if c.Output == outputJSON {
+		return printJSON(c, rep)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "verified manifests %d to %d: %d batches, %d objects, %d records, %d files, %d rows: %d lost, %d doubled\n",
+		rep.Since, rep.Head, rep.Batches, rep.Objects, rep.Records, rep.Files, rep.Rows, rep.Lost, rep.Doubled)
+	if o.Deep {
+		fmt.Fprintf(&b, "hashed %d files\n", rep.Hashed)
+	}
+	if o.Source {
+		fmt.Fprintf(&b, "against the source: %d records verified, %d unverifiable, %d mismatched\n",
+			rep.Source.Verified, rep.Source.Unverifiable, rep.Source.Mismatch)
+	}
+	for _, v := range rep.Violations {
+		fmt.Fprintf(&b, "VIOLATION %s at manifest %d: %s\n", v.Invariant, v.Seq, v.Detail)
+	}
+	return printTo(c.Stdout, b.String())
+}
+
+// collect is the verb gc.
+func collect(ctx context.Context, c *call, o gcOptions) error {
+	r, err := open(ctx, c, wiring{})
+	if err != nil {
+		return err
+	}
+	if _, err := r.chain(ctx); err != nil {
+		return err
+	}
+	gc := &compact.GC{Log: r.log, Store: r.store, Now: time.Now, Logger: c.Logger}
+	opts := compact.GCOptions{Keep: gcKeep}
+	if o.Confirm {
+		opts.Mode = compact.Confirm
+	}
+	rep, err := gc.Run(ctx, opts)
+	var implausible *compact.ImplausibleError
+	if errors.As(err, &implausible) {
+		return &exitError{Code: exitDamaged, Err: err, Hint: "batcher verify first; if the garbage is real, delete it by hand"}
+	}
+	if err != nil {
+		return err
+	}
+	if c.Output == outputJSON {
+		return printJSON(c, rep)
+	}
+	done := fmt.Sprintf("deleted %d", rep.Deleted)
+	if !o.Confirm {
+		done = "nothing deleted; --confirm does it"
+	}
+	return printTo(c.Stdout, fmt.Sprintf("floor %d: %d of %d objects are garbage (%d bytes), %d more may still be committed: %s\n",
+		rep.Floor, rep.Garbage, rep.Listed, rep.GarbageBytes, rep.AboveFloor, done))
+}
+
+// admit is the short probe before the first run on a root.
+func admit(ctx context.Context, store object.Store) error {
+	return judge(audit.Admit(ctx, store))
+}
+
+// judge turns what doctor found into an error with its exit code.
+func judge(findings []audit.Finding, err error) error {
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		if f.Err != nil {
+			return refuse(f)
+		}
+	}
+	return nil
+}
+
+// refuse is the error for a store that failed a probe. A store that cannot be
+// reached or refuses access is not one that breaks its promises.
+func refuse(f audit.Finding) error {
+	err := fmt.Errorf("the store cannot be used: %s: %w (%s)", f.Name, f.Err, f.Why)
+	if errors.Is(f.Err, object.ErrDenied) || errors.Is(f.Err, object.ErrUnknown) {
+		return err
+	}
+	return &exitError{Code: exitUnavailable, Err: err, Hint: "batcher doctor shows every probe; docs/OPERATIONS.md lists stores that pass"}
+}
+
+// doctor is the verb doctor.
+func doctor(ctx context.Context, c *call, _ doctorOptions) error {
+	r, err := open(ctx, c, wiring{})
+	if err != nil {
+		return err
+	}
+	findings, err := audit.Doctor(ctx, r.store, c.Logger)
+	if err != nil {
+		return err
+	}
+	if c.Output == outputJSON {
+		if err := printJSON(c, findings); err != nil {
+			return err
+		}
+		return judge(findings, nil)
+	}
+	var b strings.Builder
+	for _, f := range findings {
+		switch {
+		case f.Err != nil:
+			fmt.Fprintf(&b, "FAIL  %s: %v\n      %s\n", f.Name, f.Err, f.Why)
+		case f.Note != "":
+			fmt.Fprintf(&b, "note  %s: %s\n", f.Name, f.Note)
+		default:
+			fmt.Fprintf(&b, "pass  %s\n", f.Name)
+		}
+	}
+	if err := printTo(c.Stdout, b.String()); err != nil {
+		return err
+	}
+	return judge(findings, nil)
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"batcher/batch"
+	"batcher/manifest"
+	"batcher/pipeline"
+	"batcher/record"
+	"batcher/source"
+)
+
+// maxRangeFile bounds the file of --range.
+const maxRangeFile = 64 << 20
+
+// runPipeline is the verb run.
+func runPipeline(ctx context.Context, c *call, o runOptions) (report, error) {
+	r, err := open(ctx, c, wiring{o.Shard, o.OnGap})
+	if err != nil {
+		return report{}, err
+	}
+	opts := pipeline.Options{MaxBatches: o.MaxBatches}
+	if o.Deadline > 0 {
+		opts.Deadline = time.Now().Add(o.Deadline)
+	}
+	if o.AcceptBad {
+		opts.AcceptBad = pipeline.AcceptBad
+	}
+	if o.Range != "" {
+		if opts.Ranges, err = readRanges(c, o.Range); err != nil {
+			return report{}, err
+		}
+	}
+	rep, err := r.pipeline(c).Run(ctx, opts)
+	return r.report(rep, err), err
+}
+
+// readRanges reads what show printed: a manifest, or its list of ranges.
+func readRanges(c *call, name string) ([]source.Range, error) {
+	in := io.Reader(c.Stdin)
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usageError("", "--range: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxRangeFile))
+	if err != nil {
+		return nil, usageError("", "--range %s: %w", name, err)
+	}
+	var ranges []source.Range
+	if trimmed := strings.TrimSpace(string(text)); strings.HasPrefix(trimmed, "[") {
+		err = json.Unmarshal(text, &ranges)
+	} else {
+		var m struct {
+			Batch struct {
+				Ranges []source.Range `json:"ranges"`
+			} `json:"batch"`
+		}
+		err = json.Unmarshal(text, &m)
+		ranges = m.Batch.Ranges
+	}
+	if err != nil || len(ranges) == 0 {
+		return nil, usageError("batcher show SEQ -o json prints them", "--range %s: no ranges found (%v)", name, err)
+	}
+	return ranges, nil
+}
+
+// report turns what a run did into the report of the command line.
+func (r *rooms) report(p pipeline.Report, failure error) report {
+	out := report{
+		Outcome: string(p.Outcome), Batches: p.Batches,
+		Rows:       reportRows{p.Rows.Read, p.Rows.Written, p.Rows.Late, p.Rows.Dead, p.Rows.Duplicate},
+		Bytes:      reportBytes{p.Bytes.Read, p.Bytes.Written},
+		Objects:    reportObjects{p.Objects.Read, p.Objects.Late, p.Objects.Changed, p.Objects.Ignored, p.Objects.Quarantined},
+		Requests:   p.Requests,
+		Progress:   reportProgress{Objects: p.Consumed, Newest: p.Newest},
+		Lag:        reportLag{Objects: p.Lag.Objects, Bytes: p.Lag.Bytes, Oldest: p.Lag.Oldest},
+		DurationMS: p.Duration.Milliseconds(),
+	}
+	if p.Batches > 0 {
+		seq := int64(p.Seq)
+		out.Seq, out.BatchID, out.Attempt = &seq, p.BatchID.String(), p.Attempt.String()
+	}
+	if !p.Lag.Oldest.IsZero() {
+		out.Lag.Seconds = time.Since(p.Lag.Oldest).Seconds()
+	}
+	for _, f := range p.Files {
+		out.Files = append(out.Files, reportFile{Table: tableOf(f), URI: r.uri(f.Key), Rows: f.Rows, Bytes: f.Size})
+	}
+	out.Conflicts = conflicts(string(r.cfg.Table), p.Notes)
+	out.Query = r.query(out)
+	var budget *batch.BudgetError
+	if failure != nil && errors.As(failure, &budget) {
+		out = out.failed(failure)
+		for _, o := range budget.Offenders {
+			out.Error.First = append(out.Error.First, fmt.Sprintf("%s at byte %d: %s/%s: %s", o.Source, o.Offset, o.Stage, o.Code, o.Message))
+		}
+	}
+	return out
+}
+
+// query says how to read what was committed.
+func (r *rooms) query(rep report) string {
+	if rep.Batches == 0 || rep.Rows.Written == 0 {
+		return ""
+	}
+	return fmt.Sprintf("batcher ddl duckdb --no-extension | duckdb   (or: batcher head)")
+}
+
+func tableOf(f manifest.File) string {
+	name, _, _ := strings.Cut(f.Key, "/")
+	return name
+}
+
+// conflicts adds up the misfits of all batches by column.
+func conflicts(table string, notes []record.Notes) []reportConflict {
+	var out []reportConflict
+	at := map[string]int{}
+	for _, n := range notes {
+		for _, m := range n.Misfits {
+			i, known := at[m.Column]
+			if !known {
+				i = len(out)
+				at[m.Column] = i
+				out = append(out, reportConflict{Table: table, Column: m.Column, Cure: m.Cure})
+			}
+			out[i].Count += m.Count
+		}
+	}
+	return out
+}
+
+// showStep shows how far a run is.
+func showStep(c *call, s pipeline.Step) {
+	c.Progress.Update(c.Logger,
+		fmt.Sprintf("%d of %d objects, %d records, %d MiB, %d batches", s.Objects, s.Planned, s.Records, s.Bytes>>20, s.Batches),
+		"objects", s.Objects, "planned", s.Planned, "records", s.Records, "bytes", s.Bytes, "batches", s.Batches)
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"batcher/commit"
+	"batcher/manifest"
+	"batcher/object"
+	"batcher/source/files"
+)
+
+// statusReport is what status prints.
+type statusReport struct {
+	Pipeline string                 `json:"pipeline"`
+	Store    string                 `json:"store"`
+	Seq      manifest.Seq           `json:"seq"`
+	Kind     manifest.Kind          `json:"kind"`
+	Created  time.Time              `json:"created_at"`
+	Progress reportProgress         `json:"progress"`
+	Open     int                    `json:"open_objects"` // consumed in part
+	Lag      reportLag              `json:"lag"`
+	Late     int64                  `json:"late_objects"`    // waiting, older than the lookback
+	Changed  int64                  `json:"changed_objects"` // consumed, with other content now
+	Young    int64                  `json:"young_objects"`   // waiting to settle
+	Ignored  int64                  `json:"ignored_objects"`
+	Tables   map[string]statusTable `json:"tables"`
+	Orphans  int64                  `json:"orphan_bytes"` // in table folders, not live
+}
+
+type statusTable struct {
+	Files int64 `json:"files"`
+	Rows  int64 `json:"rows"`
+	Bytes int64 `json:"bytes"`
+}
+
+// status is the verb status.
+func status(ctx context.Context, c *call, o statusOptions) error {
+	r, err := open(ctx, c, wiring{OnGap: gapSkip})
+	if err != nil {
+		return err
+	}
+	s, err := r.chain(ctx)
+	if err != nil {
+		return err
+	}
+	rep, err := r.status(ctx, s)
+	if err != nil {
+		return err
+	}
+	if c.Output == outputJSON {
+		err = printJSON(c, rep)
+	} else {
+		err = printTo(c.Stdout, rep.text())
+	}
+	if err != nil {
+		return err
+	}
+	lag := time.Duration(rep.Lag.Seconds * float64(time.Second))
+	if o.MaxLag != nil && lag > *o.MaxLag {
+		return &exitError{Code: exitLag, Err: fmt.Errorf("lag %s is above %s", lag.Truncate(time.Second), *o.MaxLag)}
+	}
+	return nil
+}
+
+func (r *rooms) status(ctx context.Context, s manifest.Snapshot) (statusReport, error) {
+	m := s.Manifest
+	plan, err := r.source.Plan(ctx, m.Progress.Files, r.set, time.Now())
+	if err != nil {
+		return statusReport{}, err
+	}
+	rep := statusReport{
+		Pipeline: m.Pipeline, Store: r.store.String(), Seq: m.Seq, Kind: m.Kind, Created: m.CreatedAt,
+		Lag:  lagOf(plan),
+		Late: plan.Counts.Late, Changed: plan.Counts.Changed, Young: plan.Counts.Young, Ignored: plan.Counts.Ignored,
+		Tables: map[string]statusTable{},
+	}
+	if f := m.Progress.Files; f != nil {
+		rep.Progress = reportProgress{Objects: f.Count, Newest: f.Newest}
+		rep.Open = len(f.Open)
+	}
+	for name, t := range m.Tables {
+		rep.Tables[name] = statusTable{t.Live.Files, t.Live.Rows, t.Live.Bytes}
+		rep.Orphans -= t.Live.Bytes
+		for info, err := range r.store.List(ctx, manifest.TableData(name), object.Deep) {
+			if err != nil {
+				return rep, err
+			}
+			rep.Orphans += info.Size
+		}
+	}
+	return rep, nil
+}
+
+func lagOf(p *files.Plan) reportLag {
+	lag := reportLag{Objects: p.Lag.Objects, Bytes: p.Lag.Bytes, Oldest: p.Lag.Oldest}
+	if !lag.Oldest.IsZero() {
+		lag.Seconds = time.Since(lag.Oldest).Seconds()
+	}
+	return lag
+}
+
+func (s statusReport) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "pipeline %s in %s\n", s.Pipeline, s.Store)
+	fmt.Fprintf(&b, "head     manifest %d (%s) of %s\n", s.Seq, s.Kind, s.Created.Format(time.RFC3339))
+	fmt.Fprintf(&b, "consumed %d objects, the newest of %s\n", s.Progress.Objects, s.Progress.Newest.Format(time.RFC3339))
+	fmt.Fprintf(&b, "left     %d objects, %d bytes", s.Lag.Objects, s.Lag.Bytes)
+	if s.Lag.Objects > 0 {
+		fmt.Fprintf(&b, ", the oldest %s old", time.Duration(s.Lag.Seconds*float64(time.Second)).Truncate(time.Second))
+	}
+	b.WriteString("\n")
+	for _, part := range []struct {
+		n    int64
+		what string
+	}{{int64(s.Open), "objects consumed in part"}, {s.Late, "of them late"}, {s.Changed, "consumed objects changed since"},
+		{s.Young, "objects too young"}, {s.Ignored, "objects ignored"}, {s.Orphans, "bytes in data files that are not live (batcher gc)"}} {
+		if part.n > 0 {
+			fmt.Fprintf(&b, "         %d %s\n", part.n, part.what)
+		}
+	}
+	for _, name := range sortedKeys(s.Tables) {
+		t := s.Tables[name]
+		fmt.Fprintf(&b, "table    %s: %d rows in %d files, %d bytes\n", name, t.Rows, t.Files, t.Bytes)
+	}
+	return b.String()
+}
+
+// planReport is what plan prints.
+type planReport struct {
+	Batches  int64      `json:"batches"` // at least so many, by what is known before reading
+	Objects  int64      `json:"objects"`
+	Bytes    int64      `json:"bytes"`          // as stored
+	Rows     int64      `json:"estimated_rows"` // from bytes and rows of the batches so far; 0: unknown
+	Late     int64      `json:"late_objects"`
+	Changed  int64      `json:"changed_objects"`
+	Young    int64      `json:"young_objects"`
+	Ignored  int64      `json:"ignored_objects"`
+	Requests planCost   `json:"requests"` // of the run that would follow
+	Dollars  float64    `json:"dollars"`  // of these requests on S3 Standard
+	First    []planItem `json:"first"`    // the first objects
+	Lag      reportLag  `json:"lag"`
+	New      bool       `json:"new_pipeline"`
+}
+
+type planCost struct {
+	Get int64 `json:"get"`
+	Put int64 `json:"put"`
+}
+
+type planItem struct {
+	Key  string `json:"key"`
+	Size int64  `json:"size"`
+	From int64  `json:"from"`
+}
+
+// Prices of requests on S3 Standard in us-east-1, dollars, as of November 2026.
+const (
+	dollarsPerGet = 0.0004 / 1000
+	dollarsPerPut = 0.005 / 1000
+)
+
+// planRun is the verb plan.
+func planRun(ctx context.Context, c *call, o planOptions) error {
+	r, err := open(ctx, c, wiring{o.Shard, o.OnGap})
+	if err != nil {
+		return err
+	}
+	rep, err := r.plan(ctx, o)
+	if err != nil {
+		return err
+	}
+	if c.Output == outputJSON {
+		return printJSON(c, rep)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "a run would read %d objects, %d bytes, in at least %d batches\n", rep.Objects, rep.Bytes, rep.Batches)
+	if rep.Rows > 0 {
+		fmt.Fprintf(&b, "about %d rows, by the batches so far\n", rep.Rows)
+	}
+	fmt.Fprintf(&b, "about %d GETs and %d PUTs beside the listing ($%.6f on S3 Standard)\n", rep.Requests.Get, rep.Requests.Put, rep.Dollars)
+	for _, o := range rep.First {
+		fmt.Fprintf(&b, "  %s (%d bytes)\n", o.Key, o.Size)
+	}
+	return printTo(c.Stdout, b.String())
+}
+
+func (r *rooms) plan(ctx context.Context, o planOptions) (planReport, error) {
+	head, err := r.log.Head(ctx)
+	fresh := errors.Is(err, commit.ErrNoChain)
+	if err != nil && !fresh {
+		return planReport{}, err
+	}
+	m := head.Manifest
+	if fresh {
+		m = &manifest.Manifest{}
+	}
+	p, err := r.source.Plan(ctx, m.Progress.Files, r.set, time.Now())
+	if err != nil {
+		return planReport{}, err
+	}
+	rep := planReport{
+		Objects: p.Lag.Objects, Bytes: p.Lag.Bytes, Lag: lagOf(p), New: fresh,
+		Late: p.Counts.Late, Changed: p.Counts.Changed, Young: p.Counts.Young, Ignored: p.Counts.Ignored,
+	}
+	rep.Batches = r.batches(p)
+	if o.MaxBatches > 0 {
+		rep.Batches = min(rep.Batches, int64(o.MaxBatches))
+	}
+	if b := m.Batch; b != nil && b.Bytes > 0 {
+		rep.Rows = int64(float64(rep.Bytes) * float64(b.Rows.Read) / float64(b.Bytes))
+	}
+	rep.Requests = planCost{Get: 3 + rep.Objects + 2*rep.Batches, Put: 3 * rep.Batches}
+	rep.Dollars = float64(rep.Requests.Get)*dollarsPerGet + float64(rep.Requests.Put)*dollarsPerPut
+	for i := 0; i < len(p.Objects) && i < 5; i++ {
+		rep.First = append(rep.First, planItem{p.Objects[i].Key, p.Objects[i].Size, int64(p.Objects[i].From)})
+	}
+	return rep, nil
+}
+
+// batches is how many batches the plan makes, by stored sizes.
+func (r *rooms) batches(p *files.Plan) int64 {
+	n, objects, bytes := int64(0), int64(0), int64(0)
+	for _, o := range p.Objects {
+		if n == 0 || objects >= r.cfg.Batch.MaxObjects || bytes+o.Size > int64(r.cfg.Batch.MaxBytes) {
+			n, objects, bytes = n+1, 0, 0
+		}
+		objects, bytes = objects+1, bytes+o.Size
+	}
+	return n
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}
