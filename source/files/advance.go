@@ -12,14 +12,15 @@ import (
 )
 
 // Touched is a consumed object whose identity changed while its content did
-// not, as when a file was touched or uploaded again.
+// not, as when a file was touched or uploaded again. Its fields are those that
+// manifests record.
 type Touched struct {
 	Key      string
 	ETag     string
 	Size     int64
 	Modified time.Time
-	Old      source.Hash // identity that it was consumed under
 	Content  source.Hash
+	Was      source.Hash // identity that it was consumed under
 }
 
 // Gap is the rest of an object that was consumed in part and cannot be read any
@@ -171,21 +172,57 @@ func (a *advance) add(key, etag string, size int64, modified time.Time, content 
 	a.out.Sum = a.out.Sum.Add(e.Identity)
 }
 
-// touch replaces the entry of an object, if it is proved to be the one that the
-// object was compared with.
+// touch replaces the entry of an object, if it stands.
 func (a *advance) touch(t *Touched) {
-	e := Entry{Day: a.set.source.Day(t.Key, t.Modified), Key: KeyHash(t.Key), Identity: a.set.source.Identity(t.Key, t.ETag, t.Size), Content: t.Content}
-	_, mine := a.own[e.Key]
-	_, recent := a.known.recent[e.Key]
-	if mine || !recent && !a.set.has(a.set.source.holding(a.parent, a.refs, e.Day, e.Day+1)) {
-		return
-	}
-	old, found := a.known.find(e.Key)
-	if !found || old.Identity != t.Old || e.Identity == t.Old {
+	e := a.set.source.entry(t)
+	was, stands := a.set.stands(a.parent, a.refs, a.known, t)
+	if _, mine := a.own[e.Key]; mine || !stands {
 		return
 	}
 	a.own[e.Key] = e
-	a.out.Sum = a.out.Sum.Sub(old.Identity).Add(e.Identity)
+	a.out.Sum = a.out.Sum.Sub(was.Identity).Add(e.Identity)
+}
+
+func (s *Source) entry(t *Touched) Entry {
+	return Entry{Day: s.Day(t.Key, t.Modified), Key: KeyHash(t.Key), Identity: s.Identity(t.Key, t.ETag, t.Size), Content: t.Content}
+}
+
+// stands returns the entry that the touched object replaces, if it is proved to
+// be the one that the object was compared with.
+func (s *Set) stands(parent *source.FilesProgress, refs []source.ConsumedRef, known *view, t *Touched) (Entry, bool) {
+	e := s.source.entry(t)
+	if _, recent := known.recent[e.Key]; !recent && !s.has(s.source.holding(parent, refs, e.Day, e.Day+1)) {
+		return Entry{}, false
+	}
+	was, found := known.find(e.Key)
+	return was, found && was.Identity == t.Was && e.Identity != t.Was
+}
+
+// Standing returns those of the touched objects that Advance on this parent
+// replaces the entries of; the others it leaves out. It loads nothing.
+func (s *Set) Standing(parent *source.FilesProgress, touched []Touched) ([]Touched, error) {
+	if parent == nil || len(touched) == 0 {
+		return nil, nil
+	}
+	refs, err := s.refs(parent)
+	if err != nil {
+		return nil, fmt.Errorf("touched objects: %w", err)
+	}
+	recent, err := DecodeRecent(parent.Recent)
+	if err != nil {
+		return nil, fmt.Errorf("touched objects: %w", err)
+	}
+	known, err := s.view(recent, refs)
+	if err != nil {
+		return nil, fmt.Errorf("touched objects: %w", err)
+	}
+	var standing []Touched
+	for i := range touched {
+		if _, ok := s.stands(parent, refs, known, &touched[i]); ok {
+			standing = append(standing, touched[i])
+		}
+	}
+	return standing, nil
 }
 
 // store writes the entries down: beside the parent's recent ones or, when these

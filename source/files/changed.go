@@ -57,7 +57,7 @@ func (p *planner) settleChanged(ctx context.Context) error {
 			return err
 		case !content.IsZero() && content == c.old.Content:
 			p.plan.Touched = append(p.plan.Touched, Touched{
-				Key: c.info.Key, ETag: c.info.ETag, Size: c.info.Size, Modified: c.info.Modified, Old: c.old.Identity, Content: content,
+				Key: c.info.Key, ETag: c.info.ETag, Size: c.info.Size, Modified: c.info.Modified, Content: content, Was: c.old.Identity,
 			})
 		default:
 			if err := p.report(c); err != nil {

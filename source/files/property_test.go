@@ -44,7 +44,7 @@ type storyline struct{ rebased, replanned, already, touched, opened, merged int 
 func TestRandomHistories(t *testing.T) {
 	seed := cmp.Or(*seedFlag, rand.Uint64())
 	stats := &storyline{}
-	for i := range uint64(6) {
+	for i := range uint64(4) {
 		cfg := files.Config{Lookback: 48 * time.Hour, MaxObjects: 700}
 		if i%2 == 1 {
 			cfg.TimePath, cfg.Relist = "{yyyy}-{MM}-{dd}/", 3*time.Hour

@@ -223,6 +223,11 @@ func TestATouchOfAnEntryThatARivalReplacedIsLeftOut(t *testing.T) {
 	if rival.Sum == base.Sum || rival.Count != base.Count {
 		t.Fatalf("the rival's touch did nothing: %+v", rival)
 	}
+	for head, want := range map[*source.FilesProgress]int{base: 1, rival: 0, nil: 0} {
+		if got, err := c.set.Standing(head, mine); err != nil || len(got) != want {
+			t.Fatalf("%d touches stand, want %d, %v", len(got), want, err)
+		}
+	}
 	if got := c.advance(rival, files.Delta{Touched: mine}); got.Sum != rival.Sum {
 		t.Fatal("a stale touch replaced the rival's entry")
 	}
