@@ -1,10 +1,13 @@
-// Command zip packs one program as the deployment package of a Lambda function
-// on provided.al2023: an archive with one executable file, "bootstrap".
+// Command zip packs a program as the deployment package of a Lambda function.
 //
-// Invariant: the same program gives the same bytes, whoever packs it, when and
-// under which name, so that the hash of a package says whether anything changed.
+// Duty: write the archive that provided.al2023 wants, with one executable file,
+// "bootstrap".
 //
-// It never adds anything else; configuration reaches a function by its
+// Invariants: the same program gives the same bytes, whoever packs it, when and
+// under which name, so that the hash of a package says whether anything changed;
+// the archive stands under its name whole or not at all.
+//
+// It never adds anything else: configuration reaches a function by its
 // environment.
 package main
 
@@ -32,7 +35,7 @@ func main() {
 	}
 }
 
-// pack writes the archive. It appears whole, under its name, or not at all.
+// pack writes the archive.
 func pack(archive, program string) error {
 	in, err := os.Open(program)
 	if err != nil {
@@ -43,7 +46,7 @@ func pack(archive, program string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(out.Name())
+	defer func() { _ = os.Remove(out.Name()) }() // nothing is there after the rename
 	if err := write(out, in); err != nil {
 		out.Close()
 		return fmt.Errorf("pack %s: %w", program, err)
