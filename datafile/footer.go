@@ -2,6 +2,8 @@ package datafile
 
 import (
 	"fmt"
+	"hash/crc32"
+	"io"
 
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
@@ -107,6 +109,43 @@ func annotate(e *format.SchemaElement, t *schema.Type) {
 			Precision: int32(t.Precision), Scale: int32(t.Scale),
 		}}
 	}
+}
+
+// fieldsKey is the footer's key under which fieldsSum stands. Every other part
+// of a file is checked against something; a field id that rots would turn a
+// column into nulls, and a rewrite would make that final.
+const fieldsKey = "batcher.fields.crc32"
+
+// fieldsSum is the CRC-32 of every field's id, name and type, depth first, each
+// in a line "id name type", in hex.
+func fieldsSum(fields []schema.Field) string {
+	sum := crc32.NewIEEE()
+	writeFields(sum, fields)
+	return fmt.Sprintf("%08x", sum.Sum32())
+}
+
+// writeFields writes the lines of fieldsSum.
+func writeFields(w io.Writer, fields []schema.Field) {
+	for i := range fields {
+		f := &fields[i]
+		t := schema.Type{Kind: fileKind(f.Type.Kind), Precision: f.Type.Precision, Scale: f.Type.Scale}
+		fmt.Fprintf(w, "%d %s %v\n", f.ID, f.Name, t) // a hash takes everything
+		writeFields(w, f.Type.Fields)
+	}
+}
+
+// checkFieldsSum compares fields with the checksum in the footer.
+func checkFieldsSum(fields []schema.Field, pairs []format.KeyValue) error {
+	for _, p := range pairs {
+		if p.Key != fieldsKey {
+			continue
+		}
+		if sum := fieldsSum(fields); sum != p.Value {
+			return fmt.Errorf("fields have checksum %s, want %s", sum, p.Value)
+		}
+		return nil
+	}
+	return fmt.Errorf("no %s: not written by batcher", fieldsKey)
 }
 
 // fieldsOf rebuilds the fields from a footer's schema.

@@ -30,6 +30,8 @@ type pageReader struct {
 	at     int64  // of what follows the window
 	end    int64  // of the chunk
 	rows   int64  // of the row group that have not come yet
+	values int64  // entries that have not come yet
+	nulls  int64  // of these, entries without a value
 	dict   *entries
 	page   *column.Reader // the page in hand
 }
@@ -38,7 +40,8 @@ type pageReader struct {
 func newPageReader(in io.ReaderAt, l *leaf, m *format.ColumnMetaData, rows int64, z *zstd.Decoder) *pageReader {
 	start := chunkStart(m)
 	return &pageReader{
-		in: in, leaf: l, codec: m.Codec, zstd: z, rows: rows,
+		in: in, leaf: l, codec: m.Codec, zstd: z,
+		rows: rows, values: m.NumValues, nulls: m.Statistics.NullCount,
 		at: start, end: start + m.TotalCompressedSize,
 		page: column.NewReader(&column.Vector{}, 0),
 	}
@@ -98,6 +101,11 @@ func (p *pageReader) accept(h *format.PageHeader, body []byte) (err error) {
 		return fmt.Errorf("page of %d rows where %d are left", rows, p.rows)
 	}
 	p.rows -= int64(rows)
+	p.values -= int64(len(v.Def))
+	p.nulls -= int64(len(v.Def) - v.Values)
+	if p.rows == 0 && (p.values != 0 || p.nulls != 0 || len(p.window) > 0 || p.at != p.end) {
+		return fmt.Errorf("pages are not what the footer says: %d entries, %d nulls, %d bytes are left", p.values, p.nulls, int64(len(p.window))+p.end-p.at)
+	}
 	p.page = column.NewReader(v, rows)
 	return nil
 }

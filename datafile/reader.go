@@ -39,6 +39,9 @@ func Open(r io.ReaderAt, size int64) (f *Reader, err error) {
 	if err := checkSchema(f.Schema()); err != nil {
 		return nil, fmt.Errorf("%w: footer: %w", ErrDamaged, err)
 	}
+	if err := checkFieldsSum(f.fields, f.meta.KeyValueMetadata); err != nil {
+		return nil, fmt.Errorf("%w: footer: %w", ErrDamaged, err)
+	}
 	f.leaves = leavesOf(f.fields)
 	if err := f.checkGroups(size - int64(len(footer)) - 8); err != nil {
 		return nil, fmt.Errorf("%w: footer: %w", ErrDamaged, err)

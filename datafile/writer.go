@@ -307,6 +307,9 @@ func (w *Writer) emitFooter() error {
 		NumRows:   w.rows,
 		RowGroups: w.groups,
 		CreatedBy: w.opts.CreatedBy,
+		KeyValueMetadata: []format.KeyValue{
+			{Key: fieldsKey, Value: fieldsSum(w.schema.Fields)},
+		},
 	}
 	if m.RowGroups == nil {
 		m.RowGroups = []format.RowGroup{} // required by the format
