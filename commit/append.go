@@ -44,6 +44,7 @@ type Delta struct {
 type Outcome struct {
 	Decision
 	Head    manifest.Snapshot
+	Rivals  []*manifest.Manifest // between the base and Head, not ours, with ranges loaded
 	Receipt Receipt
 }
 
@@ -68,7 +69,7 @@ func (l *Log) Append(ctx context.Context, p Proposal) (Outcome, error) {
 		d := Decide(Facts{Base: p.Base.Manifest, Head: head.Manifest, Rivals: rivals,
 			Ranges: p.ranges(), Config: p.Config.Hash, Writes: writes})
 		if d.Verdict != Propose {
-			return Outcome{Decision: d, Head: head}, nil
+			return Outcome{Decision: d, Head: head, Rivals: rivals}, nil
 		}
 		occ, mine, err := l.propose(ctx, p, head, turn)
 		if err != nil {
@@ -83,7 +84,7 @@ func (l *Log) Append(ctx context.Context, p Proposal) (Outcome, error) {
 			if occ.sum != mine {
 				return Outcome{Head: head}, fmt.Errorf("%w: manifest %d has our attempt but other bytes (I13)", ErrDamaged, int64(occ.m.Seq))
 			}
-			return Outcome{Decision: Decision{Verdict: Committed}, Head: head,
+			return Outcome{Decision: Decision{Verdict: Committed}, Head: head, Rivals: rivals,
 				Receipt: Receipt{occ.m.Seq, occ.m.Attempt, occ.sum}}, nil
 		}
 		if err := l.LoadRanges(ctx, occ.m); err != nil {

@@ -29,7 +29,7 @@ type prepared struct {
 	main    *output
 	dead    *output
 	carries bool // what the plan itself found goes with it
-	used    int // objects of the queue that it consumed, began, or found to be not as planned
+	used    int  // objects of the queue that it consumed, began, or found to be not as planned
 }
 
 // one brings one batch from the queue into the chain. A batch that a rival
@@ -56,7 +56,7 @@ func (r *run) one(ctx context.Context) error {
 		case commit.Committed:
 			r.committed(ctx, p, out)
 			r.advance(p)
-			return nil
+			return r.yield(ctx, out.Rivals)
 		case commit.Already:
 			p.drop(ctx)
 			r.report.already()
@@ -69,6 +69,9 @@ func (r *run) one(ctx context.Context) error {
 		case commit.Reencode:
 			p.drop(ctx)
 			r.Logger.Info("writing the batch again on a newer head", "reason", out.Reason)
+			if err := r.yield(ctx, out.Rivals); err != nil {
+				return err
+			}
 		default:
 			return &SupersededError{out.Reason}
 		}
@@ -88,6 +91,36 @@ func (r *run) advance(p *prepared) {
 	rest := r.queue[p.used-1]
 	rest.From = last.To
 	r.queue = append([]files.Object{rest}, r.queue[p.used:]...)
+}
+
+// yield takes off the queue what rivals consumed since it was planned: the next
+// batch starts on a head that has their manifests, where commit no longer sees
+// them as rivals. An object that a rival began makes a new plan necessary.
+func (r *run) yield(ctx context.Context, rivals []*manifest.Manifest) error {
+	taken := map[string]bool{}
+	for _, m := range rivals {
+		if m.Batch == nil {
+			continue
+		}
+		for i := range m.Batch.Ranges.Items {
+			taken[m.Batch.Ranges.Items[i].Key] = m.Batch.Ranges.Items[i].Last
+		}
+	}
+	if len(taken) == 0 {
+		return nil
+	}
+	var left []files.Object
+	for _, o := range r.queue {
+		whole, hit := taken[o.Key]
+		if hit && !whole {
+			return r.replan(ctx)
+		}
+		if !hit {
+			left = append(left, o)
+		}
+	}
+	r.queue = left
+	return nil
 }
 
 // replan lists again and keeps what was there at the start of the run.
@@ -322,7 +355,7 @@ func (r *run) remember(ctx context.Context) error {
 func touched(found []files.Touched) []manifest.Touched {
 	out := make([]manifest.Touched, len(found))
 	for i, t := range found {
-		out[i] = manifest.Touched{Key: t.Key, ETag: t.ETag, Size: t.Size, Modified: t.Modified, Content: t.Content, Was: t.Old}
+		out[i] = manifest.Touched{Key: t.Key, ETag: t.ETag, Size: t.Size, Modified: t.Modified, Content: t.Content, Was: t.Was}
 	}
 	return out
 }
