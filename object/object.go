@@ -128,6 +128,14 @@ type Store interface {
 	fmt.Stringer
 }
 
+// Pager is the optional capability to list page by page, so that a failed page
+// can be asked for again without starting over.
+type Pager interface {
+	// ListPage returns one page of what List yields. The first token is "";
+	// next is the token of the page that follows, "" after the last one.
+	ListPage(ctx context.Context, prefix string, depth Depth, token string) (page []Info, next string, err error)
+}
+
 // Uploader is the optional capability to write a large object as a stream.
 type Uploader interface {
 	// Upload begins to write key, which nobody else writes. Nothing is visible
