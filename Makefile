@@ -1,0 +1,64 @@
+# Targets for people and for .ci/run; `make help` lists them. Plain POSIX make.
+# Needs Go and git; tools and servers that a target needs besides are built by it
+# into the user's cache, never into the tree.
+
+.POSIX:
+.SUFFIXES:
+.PHONY: help build test race check lint lambda docker-test bench clean
+
+GO = go
+TEST_TIMEOUT = 20m
+# Packages given to test, race and bench.
+PACKAGES = ./...
+LINT = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+# A release is named by its tag, everything else by the commit.
+VERSION = $$(git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS = -s -w -X main.version=$(VERSION)
+STATIC = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+
+build: ## build the static binary bin/batcher
+	$(STATIC) -ldflags "$(LDFLAGS)" -o bin/batcher ./cmd/batcher
+
+test: ## run all tests, then print the figures that they noted
+	@figures=$$(mktemp) || exit 1; \
+	trap 'rm -f "$$figures"' EXIT; \
+	code=0; \
+	BATCHER_FIGURES="$$figures" BATCHER_SAMPLES="$${BATCHER_SAMPLES:-}" \
+		$(GO) test -timeout $(TEST_TIMEOUT) $(PACKAGES) || code=$$?; \
+	if [ -s "$$figures" ]; then echo; echo "Figures"; sort "$$figures" | sed 's/^/  /'; fi; \
+	exit $$code
+
+race: ## run all tests with the race detector
+	$(GO) test -race -timeout 40m $(PACKAGES)
+
+check: lint ## everything to do before a push
+	@echo "house rules"; $(GO) test -count=1 .
+	@echo "race detector, packages that need no server"; \
+	$(GO) test -race -timeout $(TEST_TIMEOUT) $$($(GO) list ./... | grep -v -E '/(s3store|localdev|interop|bench|cmd/batcher)(/|$$)')
+
+lint: ## gofmt, go vet and golangci-lint
+	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l) || exit 1; \
+	if [ -n "$$files" ]; then echo "not formatted (gofmt -w):"; echo "$$files"; exit 1; fi
+	$(GO) vet ./...
+	$(LINT) run ./...
+
+lambda: ## pack dist/batcher-lambda-{arm64,amd64}.zip for provided.al2023
+	@mkdir -p dist
+	@set -e; for arch in arm64 amd64; do \
+		GOOS=linux GOARCH=$$arch $(STATIC) -tags lambda.norpc -ldflags "$(LDFLAGS)" -o dist/lambda-$$arch ./cmd/batcher; \
+		$(GO) run ./lambda/cmd/zip dist/batcher-lambda-$$arch.zip dist/lambda-$$arch; \
+		rm dist/lambda-$$arch; \
+		ls -l dist/batcher-lambda-$$arch.zip; \
+	done
+
+docker-test: ## run the compose file's services in containers and check the result
+	docker/test.sh
+
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -timeout 60m $(PACKAGES)
+
+clean: ## remove what the targets built
+	rm -rf bin dist
