@@ -13,6 +13,7 @@ import (
 	"batcher/schema"
 	"batcher/segment"
 	"batcher/source"
+	"batcher/source/files"
 )
 
 // Proposal is a change that wants to become the next manifest. What is
@@ -30,8 +31,9 @@ type Proposal struct {
 }
 
 // Advance computes the progress that follows parent when the proposal's ranges
-// are consumed. Runs that no longer fit in place go into the pack.
-type Advance func(ctx context.Context, parent *source.FilesProgress, pack *segment.Pack) (*source.FilesProgress, error)
+// are consumed, and which touched objects it could replace on this parent. Runs
+// that no longer fit in place go into the pack.
+type Advance func(ctx context.Context, parent *source.FilesProgress, pack *segment.Pack) (*source.FilesProgress, []manifest.Touched, error)
 
 // Delta is what a proposal does to one table.
 type Delta struct {
@@ -96,10 +98,14 @@ func (l *Log) Append(ctx context.Context, p Proposal) (Outcome, error) {
 	return Outcome{Head: head}, fmt.Errorf("%w: lost %d races in a row", ErrUnresolved, l.budget.Rebases)
 }
 
-// failed ends a proposal that could not be made. A run that is named but absent
+// failed ends a proposal that could not be made. Ranges that the head's own
+// progress does not admit have to be planned again. A run that is named but absent
 // is no loss when garbage collection has passed the attempt's base meanwhile:
 // then the attempt is fenced.
 func (l *Log) failed(ctx context.Context, p Proposal, head manifest.Snapshot, err error) (Outcome, error) {
+	if errors.Is(err, files.ErrInadmissible) {
+		return Outcome{Decision: Decision{Replan, err.Error()}, Head: head}, nil
+	}
 	var missing *MissingError
 	if !errors.As(err, &missing) {
 		return Outcome{Head: head}, err
@@ -164,20 +170,21 @@ func (l *Log) build(ctx context.Context, p Proposal, head manifest.Snapshot, pac
 	if err := l.buildTables(ctx, p, h, m, pack); err != nil {
 		return nil, err
 	}
+	var touched []manifest.Touched
 	if p.Advance != nil {
 		before := h.Progress.Files
 		if before == nil {
 			before = &source.FilesProgress{}
 		}
-		after, err := p.Advance(ctx, before, pack)
-		if err != nil {
+		var err error
+		if m.Progress.Files, touched, err = p.Advance(ctx, before, pack); err != nil {
 			return nil, fmt.Errorf("progress after manifest %d: %w", int64(h.Seq), err)
 		}
-		m.Progress.Files = after
 	}
 	m.Gaps = p.Gaps
 	if p.Batch != nil {
 		b := *p.Batch
+		b.Touched = segment.Of(touched)
 		b.ID = manifest.NewBatchID(h.Pipeline, h.Generation, b.Ranges.Items)
 		var err error
 		if b.Ranges, err = segment.Externalize(b.Ranges, pack); err != nil {

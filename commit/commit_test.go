@@ -76,7 +76,7 @@ func create(t *testing.T, store object.Store) (*commit.Log, manifest.Snapshot) {
 
 // advance counts objects; the set itself is the business of source/files.
 func advance(ranges []source.Range) commit.Advance {
-	return func(_ context.Context, p *source.FilesProgress, _ *segment.Pack) (*source.FilesProgress, error) {
+	return func(_ context.Context, p *source.FilesProgress, _ *segment.Pack) (*source.FilesProgress, []manifest.Touched, error) {
 		out := *p
 		out.Open = nil
 		open := map[string]source.OpenObject{}
@@ -94,7 +94,7 @@ func advance(ranges []source.Range) commit.Advance {
 		for _, o := range open {
 			out.Open = append(out.Open, o)
 		}
-		return &out, nil
+		return &out, nil, nil
 	}
 }
 

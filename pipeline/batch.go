@@ -18,6 +18,7 @@ import (
 
 const (
 	maxRestarts  = 1000 // tries of one batch: each learns something, so few are ever needed
+	maxReplans   = 1000 // plans in a row that rivals overtook
 	maxReencodes = 64   // lost races of one batch that invalidated its files
 )
 
@@ -125,6 +126,9 @@ func (r *run) yield(ctx context.Context, rivals []*manifest.Manifest) error {
 
 // replan lists again and keeps what was there at the start of the run.
 func (r *run) replan(ctx context.Context) error {
+	if r.replans++; r.replans > maxReplans {
+		return fmt.Errorf("planned again %d times without a commit: %w", maxReplans, commit.ErrUnresolved)
+	}
 	if err := r.makePlan(ctx); err != nil {
 		return err
 	}
@@ -308,11 +312,7 @@ func (r *run) propose(ctx context.Context, p *prepared) (commit.Outcome, error) 
 	delta := files.Delta{Ranges: b.Ranges.Items, Start: r.Start}
 	if r.plan != nil && !p.sealed.Cut && p.used == len(r.queue) && !r.plan.More {
 		delta.Touched, delta.Gaps, delta.Relisted = r.plan.Touched, r.plan.Gaps, r.plan.Relisted
-		b.Touched = segment.Of(touched(r.plan.Touched))
 		p.carries = true
-	}
-	if err := r.Set.Prepare(ctx, r.head.Manifest.Progress.Files); err != nil {
-		return commit.Outcome{}, err
 	}
 	return r.Log.Append(ctx, commit.Proposal{
 		Kind: manifest.Data, Attempt: p.attempt, Base: p.base, Batch: &b, Config: r.Config,
@@ -321,12 +321,7 @@ func (r *run) propose(ctx context.Context, p *prepared) (commit.Outcome, error) 
 			r.Table: {Schema: p.sealed.Schema, Add: p.main.done},
 			r.Dead:  {Add: p.dead.done},
 		},
-		Advance: func(ctx context.Context, parent *source.FilesProgress, pack *segment.Pack) (*source.FilesProgress, error) {
-			if err := r.Set.Prepare(ctx, parent); err != nil {
-				return nil, err
-			}
-			return r.Set.Advance(parent, delta, pack)
-		},
+		Advance: r.advanceBy(delta),
 	})
 }
 
@@ -352,12 +347,23 @@ func (r *run) remember(ctx context.Context) error {
 	return nil // after a lost race the next run finds it again
 }
 
-func touched(found []files.Touched) []manifest.Touched {
-	out := make([]manifest.Touched, len(found))
-	for i, t := range found {
-		out[i] = manifest.Touched{Key: t.Key, ETag: t.ETag, Size: t.Size, Modified: t.Modified, Content: t.Content, Was: t.Was}
+// advanceBy computes the progress after a batch on whatever parent it meets.
+func (r *run) advanceBy(delta files.Delta) commit.Advance {
+	return func(ctx context.Context, parent *source.FilesProgress, pack *segment.Pack) (*source.FilesProgress, []manifest.Touched, error) {
+		if err := r.Set.Prepare(ctx, parent); err != nil {
+			return nil, nil, err
+		}
+		var touched []manifest.Touched
+		standing, err := r.Set.Standing(parent, delta.Touched)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, t := range standing {
+			touched = append(touched, manifest.Touched(t))
+		}
+		after, err := r.Set.Advance(parent, delta, pack)
+		return after, touched, err
 	}
-	return out
 }
 
 func gaps(found []files.Gap) []manifest.GapRecord {
@@ -371,6 +377,7 @@ func gaps(found []files.Gap) []manifest.GapRecord {
 // committed counts the batch and runs what follows a commit.
 func (r *run) committed(ctx context.Context, p *prepared, out commit.Outcome) {
 	r.report.committed(p, out)
+	r.replans = 0
 	if p.carries {
 		r.plan.Touched, r.plan.Gaps, r.plan.Relisted = nil, nil, time.Time{}
 	}

@@ -122,13 +122,14 @@ var ErrNoProgress = errors.New("no progress")
 // run is the state of one invocation.
 type run struct {
 	*Pipeline
-	opts   Options
-	head   manifest.Snapshot
-	report Report
-	begun  time.Time
-	queue  []files.Object // what is left of the plan
-	plan   *files.Plan
-	slow   time.Duration // longest batch so far
+	opts    Options
+	head    manifest.Snapshot
+	report  Report
+	begun   time.Time
+	queue   []files.Object // what is left of the plan
+	plan    *files.Plan
+	slow    time.Duration // longest batch so far
+	replans int           // since the last commit
 }
 
 // Run drains what was there at its start. The report is filled in whether it

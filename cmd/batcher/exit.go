@@ -1,15 +1,22 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
 	"strings"
 
+	"batcher/batch"
 	"batcher/commit"
+	"batcher/compact"
 	"batcher/config"
+	"batcher/datafile"
 	"batcher/object"
+	"batcher/pipeline"
+	"batcher/record"
+	"batcher/source/files"
 )
 
 // The exit codes, as documented in docs/ and relied on by schedulers.
@@ -76,12 +83,25 @@ var rules = []struct {
 	{isA[*panicError], exitBug, "please report it with the lines above; committed batches stand, and it is safe to run again"},
 	{isA[config.Errors], exitConfig, ""},
 	{is(commit.ErrDamaged), exitDamaged, "nothing was written; batcher verify says more"},
-	{is(commit.ErrForeign), exitConfig, ""},
+	{isA[*compact.ImplausibleError], exitDamaged, "batcher verify first; if the garbage is real, delete it by hand"},
+	{isA[*batch.BudgetError], exitBadRecords, "batcher run --accept-bad commits it once; dead_letters.fail_above sets the budget"},
+	{isA[*record.BrokenError], exitBadRecords, "source.files.on_broken: quarantine sets such an object aside"},
+	{isA[*files.GapError], exitGap, "--on-gap skip records the gap and goes on"},
+	{isA[*files.ChangedError], exitGap, "source.files.on_change: skip leaves changed objects alone and reports them"},
+	{isA[*pipeline.PartlyCoveredError], exitGap, "batcher show SEQ -o json prints the ranges of a manifest"},
+	{isA[*pipeline.MismatchError], exitConfig, "give the pipeline another name, or put the setting back"},
+	{isA[*pipeline.SupersededError], exitSuperseded, "run again: it plans anew"},
+	{is(commit.ErrForeign), exitConfig, "choose another table or store"},
+	{is(commit.ErrNoChain), exitUnavailable, "batcher run begins the pipeline"},
+	{is(datafile.ErrDamaged), exitDamaged, "batcher verify --deep says more"},
 	{is(commit.ErrUnresolved), exitTemporary, "run again: it is safe"},
 	{is(object.ErrDenied), exitDenied, "check the credentials and their permissions"},
 	{is(object.ErrUnsupported), exitUnavailable, "batcher doctor says what the store can do"},
 	{is(object.ErrUnknown), exitTemporary, "run again: it is safe"},
 	{is(object.ErrConflict), exitTemporary, "run again: it is safe"},
+	{is(object.ErrNotFound), exitUnavailable, "the place or the object does not exist"},
+	{is(object.ErrChanged), exitTemporary, "run again: it is safe"},
+	{is(context.DeadlineExceeded), exitTemporary, "run again: it is safe"},
 }
 
 func is(target error) func(error) bool {

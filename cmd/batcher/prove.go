@@ -85,10 +85,6 @@ func collect(ctx context.Context, c *call, o gcOptions) error {
 		opts.Mode = compact.Confirm
 	}
 	rep, err := gc.Run(ctx, opts)
-	var implausible *compact.ImplausibleError
-	if errors.As(err, &implausible) {
-		return &exitError{Code: exitDamaged, Err: err, Hint: "batcher verify first; if the garbage is real, delete it by hand"}
-	}
 	if err != nil {
 		return err
 	}

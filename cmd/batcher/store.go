@@ -21,8 +21,3 @@ func openStore(ctx context.Context, at config.Location, how config.S3) (object.S
 func readRemote(ctx context.Context, uri string) ([]byte, error) {
 	return nil, fmt.Errorf("read %s: %w", uri, object.ErrUnsupported)
 }
-
-// initialize is the verb init.
-func initialize(context.Context, *call, initOptions) error {
-	return &exitError{Code: exitBug, Err: errNotWired}
-}
