@@ -44,7 +44,7 @@ func nestedLines(n int) string {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	for name, text := range map[string]string{"flat": flatLines(60000), "nested": nestedLines(18000)} {
+	for name, text := range map[string]string{"flat": flatLines(150000), "nested": nestedLines(50000)} {
 		for kind, body := range map[string]string{"plain": text, "gzip": gzipped(b, text)} {
 			b.Run(name+"/"+kind, func(b *testing.B) {
 				b.SetBytes(int64(len(text)))

@@ -47,9 +47,7 @@ func FuzzDecoder(f *testing.F) {
 // their types all the time, some of them under a published schema, and holds the
 // rows against encoding/json.
 func TestRandomBatchesKeepEveryValue(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := random(t)
 	restarts := 0
 	for range 2000 {
 		opt := small()
@@ -134,9 +132,7 @@ func randomValue(rng *rand.Rand, kinds, depth int) string {
 // TestFloatsAreExact compares doubles with strconv, which the random batches do
 // as well, on the digits where fast paths end.
 func TestFloatsAreExact(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := random(t)
 	var lines strings.Builder
 	for range 20000 {
 		digits := strconv.FormatUint(rng.Uint64()>>rng.IntN(64), 10)

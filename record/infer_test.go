@@ -182,6 +182,43 @@ func TestRestartsAreFew(t *testing.T) {
 	}
 }
 
+// TestTypesComeFromTheHeadOfTheBatch has the second object decide the type of
+// the first one's column before anything is emitted.
+func TestTypesComeFromTheHeadOfTheBatch(t *testing.T) {
+	out := decode(t, record.Options{}, input{"x", "{\"a\":1}\n"}, input{"y", "{\"a\":2.5}"}, input{"z", ""})
+	want := `{"_source":"x","_offset":0,"_rescued":null,"a":1}` + "\n" + `{"_source":"y","_offset":0,"_rescued":null,"a":2.5}`
+	if out.tries != 1 || columns(out.schema) != "a:float64" || strings.Join(out.rows, "\n") != want {
+		t.Fatalf("%d tries, %s, rows %v", out.tries, columns(out.schema), out.rows)
+	}
+	if n := fmt.Sprint(out.results[0].Records, out.results[1].Records, out.results[2].Records); n != "1 1 0" {
+		t.Fatalf("records %s", n)
+	}
+}
+
+// TestAVoidTryEndsSoon widens a type early in a long object: the try goes on for
+// as long again and then stops, long before the end.
+func TestAVoidTryEndsSoon(t *testing.T) {
+	body := strings.Repeat("{\"a\":1}\n", 20000) + "{\"a\":2.5}\n" + strings.Repeat("{\"a\":3}\n", 1<<20)
+	r := strings.NewReader(body)
+	opt := tiny()
+	opt.Table, opt.Limits.BlockRows = schema.New(), 1000
+	d := record.NewDecoder(opt)
+	_, err := d.Decode(t.Context(), record.Object{Source: "o"}, r)
+	if read := len(body) - r.Len(); !errors.Is(err, record.ErrRestart) || read > 2<<20 {
+		t.Fatalf("%v after %d of %d bytes", err, read, len(body))
+	}
+	if got := columns(d.Schema()); got != "a:float64" {
+		t.Fatalf("learned %s", got)
+	}
+}
+
+func TestATableWithoutReservedColumnsIsRefused(t *testing.T) {
+	err := (&outcome{}).run(record.NewDecoder(record.Options{Table: &schema.Schema{}}), []input{{"o", "{}"}})
+	if err == nil {
+		t.Fatal("accepted")
+	}
+}
+
 func TestPublishedColumnsRescueWhatDoesNotFit(t *testing.T) {
 	table := published(t, field(17, "i", `"int64"`)+","+field(18, "t", `"timestamp"`)+","+field(19, "s", `"string"`)+","+
 		field(20, "o", `{"struct":[{"id":21,"name":"x","key":"x","type":"int64"}]}`)+","+
@@ -190,6 +227,7 @@ func TestPublishedColumnsRescueWhatDoesNotFit(t *testing.T) {
 		field(28, "d", `"decimal(5,2)"`)+","+field(29, "w", `"int32"`)+","+field(30, "j", `"json"`)+","+field(31, "f", `"float64"`))
 	for name, c := range map[string]struct{ line, rescued, row string }{
 		"fraction in int":     {`{"i":9.99}`, `{"i":9.99}`, `"i":null`},
+		"fraction of zero":    {`{"i":1.0}`, `{"i":1.0}`, `"i":null`},
 		"int beyond int64":    {`{"i":9223372036854775808}`, `{"i":9223372036854775808}`, `"i":null`},
 		"text in int":         {`{"i":"7"}`, `{"i":"7"}`, `"i":null`},
 		"number in string":    {`{"s":1.50}`, ``, `"s":"1.50"`},
@@ -201,6 +239,8 @@ func TestPublishedColumnsRescueWhatDoesNotFit(t *testing.T) {
 		"map":                 {`{"m":{"a":1,"b":null}}`, ``, `"m":{"a":1,"b":null}`},
 		"text in map":         {`{"m":{"a":1,"b.\"":"x"}}`, `{"m[\"b.\\\"\"]":"x"}`, `"m":{"a":1,"b.\"":null}`},
 		"decimal":             {`{"d":123.40}`, ``, `"d":123.40`},
+		"decimal and zeros":   {`{"d":-0.5000}`, ``, `"d":-0.50`},
+		"decimal exponent":    {`{"d":1e1}`, `{"d":1e1}`, `"d":null`},
 		"decimal too long":    {`{"d":1234.5}`, `{"d":1234.5}`, `"d":null`},
 		"decimal too fine":    {`{"d":1.234}`, `{"d":1.234}`, `"d":null`},
 		"beyond int32":        {`{"w":2147483648}`, `{"w":2147483648}`, `"w":null`},

@@ -55,9 +55,7 @@ func ids(out *outcome) map[string]bool {
 }
 
 func TestIDsDoNotDependOnBatchBounds(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := random(t)
 	opt := record.Options{Table: schema.New(), Limits: record.Limits{MaxRecordBytes: 200}}
 	for range 60 {
 		text := mixed(rng, 1+rng.IntN(40))
@@ -156,9 +154,7 @@ func TestAPositionBehindTheEndIsRefused(t *testing.T) {
 // TestTheSameBatchGivesTheSameBlocks decodes a batch of several objects twice,
 // and once with its objects cut into many calls.
 func TestTheSameBatchGivesTheSameBlocks(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := random(t)
 	var objects []input
 	for i := range 5 {
 		objects = append(objects, input{fmt.Sprintf("o%d", i), mixed(rng, 50)})

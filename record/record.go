@@ -29,8 +29,10 @@ import (
 )
 
 // ErrRestart says that the type of an unpublished column had to widen after
-// rows of it were emitted. The blocks so far are void: decode the batch again
-// from its first object with Options.Learned set to what Schema returns now.
+// rows of it were emitted. Blocks and dead letters so far are void: decode the
+// batch again from its first object with Options.Learned set to what Schema
+// returns now. Each try reads at least twice as far as the one before it, or is
+// the last.
 var ErrRestart = errors.New("types widened: decode the batch again with what was learned")
 
 // BrokenError says that an object's container cannot be read: nothing of the

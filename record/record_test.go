@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -135,4 +137,18 @@ func published(t testing.TB, fields string) *schema.Schema {
 // field is one published column in the stored form.
 func field(id int, name, typ string) string {
 	return fmt.Sprintf(`{"id":%d,"name":%q,"key":%q,"type":%s}`, id, name, name, typ)
+}
+
+var seedFlag = flag.Uint64("seed", 0, "seed of random tests; 0 draws one")
+
+// random returns a source of randomness whose seed the test prints, and which
+// -seed repeats.
+func random(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("repeat with -seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 1))
 }

@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"strconv"
 
 	"batcher/column"
 	"batcher/schema"
@@ -23,10 +22,23 @@ type scanner struct {
 	final    bool // what was not foreseen goes into _rescued and is no surprise
 	fault    fault
 	scratch  []byte
-	rescued  []byte              // JSON object with what the columns do not take; empty if nothing
-	misfits  []misfit            // what is in rescued
-	others   map[string]struct{} // paths of unknown keys, to find duplicates
+	rescued  []byte   // JSON object with what the columns do not take; empty if nothing
+	misfits  []misfit // what is in rescued
+	others   keySet   // paths of unknown keys, to find duplicates
 	path     []byte
+}
+
+// keySet finds keys that stand twice where no node remembers them.
+type keySet map[string]struct{}
+
+// emptied returns the set without its members. A set that was large is given
+// up, because clearing it would cost its size for ever.
+func emptied(s keySet) keySet {
+	if len(s) > 1024 {
+		return keySet{}
+	}
+	clear(s)
+	return s
 }
 
 // misfit is a value that went into _rescued: the place it belongs to, or below
@@ -49,9 +61,7 @@ const (
 // a part of the row and drop must follow.
 func (s *scanner) scan(d []byte) bool {
 	s.rescued, s.misfits = s.rescued[:0], s.misfits[:0]
-	if len(s.others) > 0 {
-		clear(s.others)
-	}
+	s.others = emptied(s.others)
 	i := space(d, 0)
 	if i == len(d) || d[i] != '{' {
 		if s.skip(d, i, 0) >= 0 {
@@ -200,7 +210,7 @@ func (s *scanner) unknown(d []byte, i int, n *node, key []byte) int {
 		return s.fail(duplicateKey, i)
 	}
 	if s.others == nil {
-		s.others = map[string]struct{}{}
+		s.others = keySet{}
 	}
 	s.others[string(s.path)] = struct{}{}
 	end := s.skip(d, i, n.depth+1)
@@ -304,152 +314,6 @@ func (s *scanner) rescue(m misfit, d []byte) {
 	s.rescued = append(s.rescued, d[m.from:m.to]...)
 }
 
-func (s *scanner) text(d []byte, i int, n *node, rep, def uint8) int {
-	switch d[i] {
-	case '"':
-		end, escaped := stringEnd(d, i+1)
-		if end < 0 {
-			return s.syntax(^end)
-		}
-		content := d[i+1 : end]
-		if escaped {
-			if content = s.unescaped(d, i+1, end); content == nil {
-				return failed
-			}
-		}
-		n.leaf.Bytes(s.row, rep, content)
-		return end + 1
-	case '{', '[':
-		return s.misfit(d, i, n, rep, def)
-	}
-	end := s.skip(d, i, n.depth)
-	if end >= 0 {
-		n.leaf.Bytes(s.row, rep, d[i:end])
-	}
-	return end
-}
-
-func (s *scanner) integer(d []byte, i int, n *node, rep, def uint8) int {
-	j := i
-	neg := d[i] == '-'
-	if neg {
-		j++
-	}
-	start := j
-	var v int64
-	for j < len(d) && d[j]-'0' <= 9 && j-start < 19 {
-		v = v*10 + int64(d[j]-'0')
-		j++
-	}
-	size := j - start
-	if size == 0 || size > 18 || (size > 1 && d[start] == '0') || (j < len(d) && (d[j] == '.' || d[j]|0x20 == 'e')) {
-		var ok bool
-		if v, j, ok = s.longInteger(d, i); !ok {
-			return s.misfit(d, i, n, rep, def)
-		}
-	} else if neg {
-		v = -v
-	}
-	if n.kind == schema.Int32 {
-		if !inInt32(v) {
-			return s.misfit(d, i, n, rep, def)
-		}
-		n.leaf.Int32(s.row, rep, int32(v))
-		return j
-	}
-	if uint64(v+exact) > 2*exact && !n.wide {
-		n.wide = true
-		n.shape.See(schema.SawWideInt)
-	}
-	n.leaf.Int64(s.row, rep, v)
-	return j
-}
-
-// longInteger reads whole numbers that the fast path refuses.
-func (s *scanner) longInteger(d []byte, i int) (v int64, end int, ok bool) {
-	end, isWhole := number(d, i)
-	if end < 0 || !isWhole {
-		return 0, i, false
-	}
-	v, ok = whole(d[i:end])
-	return v, end, ok
-}
-
-func (s *scanner) number(d []byte, i int, n *node, rep, def uint8) int {
-	end, isWhole := number(d, i)
-	if end < 0 {
-		return s.misfit(d, i, n, rep, def)
-	}
-	if n.kind == schema.Decimal {
-		v, ok := decimal(d[i:end], n.precision, n.scale)
-		if !ok {
-			return s.misfit(d, i, n, rep, def)
-		}
-		n.leaf.Decimal(s.row, rep, v)
-		return end
-	}
-	v, ok := float(d[i:end])
-	if !ok || (isWhole && (v > exact || v < -exact || (v == exact || v == -exact) && !isExact(d[i:end]))) {
-		return s.misfit(d, i, n, rep, def)
-	}
-	n.leaf.Float64(s.row, rep, v)
-	return end
-}
-
-// isExact says whether a whole number whose double is ±2^53 is that number.
-func isExact(b []byte) bool {
-	v, ok := whole(b)
-	return ok && v >= -exact && v <= exact
-}
-
-func (s *scanner) boolean(d []byte, i int, n *node, rep, def uint8) int {
-	end := failed
-	switch d[i] {
-	case 't':
-		end = literal(d, i, "true")
-	case 'f':
-		end = literal(d, i, "false")
-	}
-	if end < 0 {
-		return s.misfit(d, i, n, rep, def)
-	}
-	n.leaf.Bool(s.row, rep, d[i] == 't')
-	return end
-}
-
-// time reads dates and timestamps. A string with escapes is never one.
-func (s *scanner) time(d []byte, i int, n *node, rep, def uint8) int {
-	if d[i] != '"' {
-		return s.misfit(d, i, n, rep, def)
-	}
-	end, escaped := stringEnd(d, i+1)
-	if end < 0 {
-		return s.syntax(^end)
-	}
-	content := d[i+1 : end]
-	if escaped {
-		return s.misfit(d, i, n, rep, def)
-	}
-	if n.kind == schema.Date {
-		days, ok := date(content)
-		if !ok {
-			return s.misfit(d, i, n, rep, def)
-		}
-		n.leaf.Int32(s.row, rep, days)
-		return end + 1
-	}
-	us, cut, ok := instant(content)
-	if !ok {
-		return s.misfit(d, i, n, rep, def)
-	}
-	n.leaf.Int64(s.row, rep, us)
-	if cut {
-		s.path = n.appendPath(s.path[:0])
-		s.rescue(misfit{n, precision, i, end + 1}, d)
-	}
-	return end + 1
-}
-
 func (s *scanner) list(d []byte, i int, n *node, rep uint8) int {
 	if n.depth >= s.maxDepth {
 		return s.tooDeep(i)
@@ -485,7 +349,7 @@ func (s *scanner) mapping(d []byte, i int, n *node, rep uint8) int {
 		nulls(n.leaves, s.row, rep, n.def)
 		return i + 1
 	}
-	clear(n.mapKeys)
+	n.mapKeys = emptied(n.mapKeys)
 	for {
 		if i = s.mapKey(d, i, n, rep); i < 0 {
 			return i
@@ -535,49 +399,4 @@ func nulls(leaves []*column.Filler, row int, rep, def uint8) {
 	for _, c := range leaves {
 		c.Null(row, rep, def)
 	}
-}
-
-// appendKey appends an unknown key to a path: ["key"].
-func appendKey(path, key []byte) []byte {
-	path = append(path, '[')
-	path = appendQuoted(path, key)
-	return append(path, ']')
-}
-
-// appendQuoted appends s as a JSON string.
-func appendQuoted(dst, s []byte) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c < 0x20:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
-}
-
-// appendPath appends the place of the node in the record at hand: names joined
-// by ".", "[i]" for elements of lists, ["key"] for values of maps.
-func (n *node) appendPath(dst []byte) []byte {
-	if n.parent == nil {
-		return dst
-	}
-	dst = n.parent.appendPath(dst)
-	switch n.parent.kind {
-	case schema.List:
-		dst = append(dst, '[')
-		dst = strconv.AppendInt(dst, int64(n.parent.index), 10)
-		return append(dst, ']')
-	case schema.Map:
-		return appendKey(dst, []byte(n.parent.key))
-	}
-	if len(dst) > 0 {
-		dst = append(dst, '.')
-	}
-	return append(dst, n.name...)
 }

@@ -40,7 +40,7 @@ type node struct {
 	elem    *node // List, Map: the element or value
 	index   int   // List: the element at hand
 	key     string
-	mapKeys map[string]struct{}
+	mapKeys keySet
 }
 
 // builder makes the tree for one schema. Fillers are kept from tree to tree by
@@ -136,7 +136,7 @@ func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uin
 		n.elem = b.node(n, t.Fields[0], inside, rep+1)
 	case schema.Map:
 		n.rep = rep + 1
-		n.mapKeys = map[string]struct{}{}
+		n.mapKeys = keySet{}
 		n.leaf = b.filler()
 		n.elem = b.node(n, t.Fields[1], nil, rep+1)
 	default:

@@ -86,13 +86,17 @@ func isZero(b []byte) bool {
 }
 
 // decimal returns the number b times 10^scale as 16 bytes, if b has at most
-// precision digits then and nothing is cut off. It takes no exponents.
+// precision digits then and nothing but zeros is cut off. It takes no exponents
+// and, like an int64 column, no point where scale is 0.
 func decimal(b []byte, precision, scale int) (out [16]byte, ok bool) {
 	neg := b[0] == '-'
 	if neg {
 		b = b[1:]
 	}
-	before, after, _ := bytes.Cut(b, []byte{'.'})
+	before, after, point := bytes.Cut(b, []byte{'.'})
+	if point && scale == 0 {
+		return out, false
+	}
 	after = bytes.TrimRight(after, "0")
 	if before = bytes.TrimLeft(before, "0"); len(before) > precision-scale || len(after) > scale {
 		return out, false

@@ -225,9 +225,7 @@ func TestD14_CollisionsAreRenamedAndReported(t *testing.T) {
 }
 
 func TestPublishedTypesNeverChange(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := random(t)
 	for range 200 {
 		published := schema.New()
 		var root schema.Shape

@@ -3,6 +3,7 @@ package schema_test
 import (
 	"encoding/json"
 	"flag"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -165,4 +166,18 @@ func FuzzSchema(f *testing.F) {
 		}
 		s.Leaves()
 	})
+}
+
+var seedFlag = flag.Uint64("seed", 0, "seed of random tests; 0 draws one")
+
+// random returns a source of randomness whose seed the test prints, and which
+// -seed repeats.
+func random(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("repeat with -seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 1))
 }

@@ -174,7 +174,7 @@ func (s *Shape) field(key string) *Shape {
 
 // Settle makes the types of t's columns the least that the shape stands for:
 // what is a struct or a list there is not judged by bounds again, what is JSON
-// stays JSON. The shape is that of a record of t.
+// or a map takes anything from now on. The shape is that of a record of t.
 func (s *Shape) Settle(t *Schema) {
 	for _, f := range t.Fields {
 		if f.Key != "" {
@@ -183,6 +183,9 @@ func (s *Shape) Settle(t *Schema) {
 	}
 }
 
+// Settled says whether a struct or a list was decided here by Settle.
+func (s *Shape) Settled() bool { return s.settled }
+
 // SettleJSON makes the place one that is kept as JSON text.
 func (s *Shape) SettleJSON() { s.settle(Type{Kind: JSON}) }
 
@@ -190,7 +193,9 @@ func (s *Shape) settle(t Type) {
 	s.saw |= ClassOf(t.Kind)
 	switch t.Kind {
 	case JSON:
-		s.fields, s.element = nil, nil
+		s.fields, s.element, s.settled = nil, nil, false
+	case Map: // declared: nothing is to be learned about its values
+		s.SettleJSON()
 	case Struct:
 		s.settled = true
 		for _, f := range t.Fields {

@@ -1,0 +1,52 @@
+package record
+
+import (
+	"strconv"
+
+	"batcher/schema"
+)
+
+// appendKey appends an unknown key to a path: ["key"].
+func appendKey(path, key []byte) []byte {
+	path = append(path, '[')
+	path = appendQuoted(path, key)
+	return append(path, ']')
+}
+
+// appendQuoted appends s as a JSON string.
+func appendQuoted(dst, s []byte) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	for _, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < 0x20:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}
+
+// appendPath appends the place of the node in the record at hand: names joined
+// by ".", "[i]" for elements of lists, ["key"] for values of maps.
+func (n *node) appendPath(dst []byte) []byte {
+	if n.parent == nil {
+		return dst
+	}
+	dst = n.parent.appendPath(dst)
+	switch n.parent.kind {
+	case schema.List:
+		dst = append(dst, '[')
+		dst = strconv.AppendInt(dst, int64(n.parent.index), 10)
+		return append(dst, ']')
+	case schema.Map:
+		return appendKey(dst, []byte(n.parent.key))
+	}
+	if len(dst) > 0 {
+		dst = append(dst, '.')
+	}
+	return append(dst, n.name...)
+}

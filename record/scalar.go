@@ -1,0 +1,149 @@
+package record
+
+import "batcher/schema"
+
+func (s *scanner) text(d []byte, i int, n *node, rep, def uint8) int {
+	switch d[i] {
+	case '"':
+		end, escaped := stringEnd(d, i+1)
+		if end < 0 {
+			return s.syntax(^end)
+		}
+		content := d[i+1 : end]
+		if escaped {
+			if content = s.unescaped(d, i+1, end); content == nil {
+				return failed
+			}
+		}
+		n.leaf.Bytes(s.row, rep, content)
+		return end + 1
+	case '{', '[':
+		return s.misfit(d, i, n, rep, def)
+	}
+	end := s.skip(d, i, n.depth)
+	if end >= 0 {
+		n.leaf.Bytes(s.row, rep, d[i:end])
+	}
+	return end
+}
+
+func (s *scanner) integer(d []byte, i int, n *node, rep, def uint8) int {
+	j := i
+	neg := d[i] == '-'
+	if neg {
+		j++
+	}
+	start := j
+	var v int64
+	for j < len(d) && d[j]-'0' <= 9 && j-start < 19 {
+		v = v*10 + int64(d[j]-'0')
+		j++
+	}
+	size := j - start
+	if size == 0 || size > 18 || (size > 1 && d[start] == '0') || (j < len(d) && (d[j] == '.' || d[j]|0x20 == 'e')) {
+		var ok bool
+		if v, j, ok = s.longInteger(d, i); !ok {
+			return s.misfit(d, i, n, rep, def)
+		}
+	} else if neg {
+		v = -v
+	}
+	if n.kind == schema.Int32 {
+		if !inInt32(v) {
+			return s.misfit(d, i, n, rep, def)
+		}
+		n.leaf.Int32(s.row, rep, int32(v))
+		return j
+	}
+	if uint64(v+exact) > 2*exact && !n.wide {
+		n.wide = true
+		n.shape.See(schema.SawWideInt)
+	}
+	n.leaf.Int64(s.row, rep, v)
+	return j
+}
+
+// longInteger reads whole numbers that the fast path refuses.
+func (s *scanner) longInteger(d []byte, i int) (v int64, end int, ok bool) {
+	end, isWhole := number(d, i)
+	if end < 0 || !isWhole {
+		return 0, i, false
+	}
+	v, ok = whole(d[i:end])
+	return v, end, ok
+}
+
+func (s *scanner) number(d []byte, i int, n *node, rep, def uint8) int {
+	end, isWhole := number(d, i)
+	if end < 0 {
+		return s.misfit(d, i, n, rep, def)
+	}
+	if n.kind == schema.Decimal {
+		v, ok := decimal(d[i:end], n.precision, n.scale)
+		if !ok {
+			return s.misfit(d, i, n, rep, def)
+		}
+		n.leaf.Decimal(s.row, rep, v)
+		return end
+	}
+	v, ok := float(d[i:end])
+	if !ok || (isWhole && (v > exact || v < -exact || (v == exact || v == -exact) && !isExact(d[i:end]))) {
+		return s.misfit(d, i, n, rep, def)
+	}
+	n.leaf.Float64(s.row, rep, v)
+	return end
+}
+
+// isExact says whether a whole number whose double is ±2^53 is that number.
+func isExact(b []byte) bool {
+	v, ok := whole(b)
+	return ok && v >= -exact && v <= exact
+}
+
+func (s *scanner) boolean(d []byte, i int, n *node, rep, def uint8) int {
+	end := failed
+	switch d[i] {
+	case 't':
+		end = literal(d, i, "true")
+	case 'f':
+		end = literal(d, i, "false")
+	}
+	if end < 0 {
+		return s.misfit(d, i, n, rep, def)
+	}
+	n.leaf.Bool(s.row, rep, d[i] == 't')
+	return end
+}
+
+// time reads dates and timestamps. A string with escapes is never one.
+func (s *scanner) time(d []byte, i int, n *node, rep, def uint8) int {
+	if d[i] != '"' {
+		return s.misfit(d, i, n, rep, def)
+	}
+	end, escaped := stringEnd(d, i+1)
+	if end < 0 {
+		return s.syntax(^end)
+	}
+	content := d[i+1 : end]
+	if escaped {
+		return s.misfit(d, i, n, rep, def)
+	}
+	if n.kind == schema.Date {
+		days, ok := date(content)
+		if !ok {
+			return s.misfit(d, i, n, rep, def)
+		}
+		n.leaf.Int32(s.row, rep, days)
+		return end + 1
+	}
+	us, cut, ok := instant(content)
+	if !ok {
+		return s.misfit(d, i, n, rep, def)
+	}
+	n.leaf.Int64(s.row, rep, us)
+	if cut {
+		s.path = n.appendPath(s.path[:0])
+		s.rescue(misfit{n, precision, i, end + 1}, d)
+	}
+	return end + 1
+}
