@@ -1,6 +1,7 @@
 package datafile_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -90,4 +91,44 @@ func BenchmarkWrite(b *testing.B) {
 			b.ReportMetric(float64(size)/120_000, "file-B/row")
 		})
 	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	blocks := eventRows(120_000, 2_500)
+	file, _ := write(b, datafile.Options{}, blocks...)
+	b.SetBytes(plainBytes(blocks))
+	b.ReportAllocs()
+	for b.Loop() {
+		r, err := datafile.Open(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		rows := 0
+		for block, err := range r.Blocks(events()) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			rows += block.Rows
+		}
+		if rows != 120_000 {
+			b.Fatalf("%d rows", rows)
+		}
+	}
+}
+
+// BenchmarkHashRows is what verify does with each row.
+func BenchmarkHashRows(b *testing.B) {
+	blocks := eventRows(10_000, 2_500)
+	b.SetBytes(plainBytes(blocks))
+	b.ReportAllocs()
+	var sum byte
+	for b.Loop() {
+		for _, block := range blocks {
+			for c := column.NewCursor(block); c.Next(); {
+				h := c.Hash()
+				sum += h[0]
+			}
+		}
+	}
+	_ = sum
 }

@@ -2,6 +2,7 @@ package datafile
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -85,7 +86,7 @@ func readAt(r io.ReaderAt, p []byte, at int64) error {
 	if n == len(p) {
 		return nil
 	}
-	if err == nil || err == io.EOF {
+	if err == nil || errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
