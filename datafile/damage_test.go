@@ -52,16 +52,16 @@ func TestTruncatedFilesAreErrors(t *testing.T) {
 	}
 }
 
-// TestFlippedBitsNeverChangeWhatIsRead flips a bit of every byte: what comes is
-// an error or the same rows, and no panic.
+// TestFlippedBitsNeverChangeWhatIsRead flips a bit of every third byte, in
+// each codec others: what comes is an error or the same rows, and no panic.
 func TestFlippedBitsNeverChangeWhatIsRead(t *testing.T) {
 	silent, total := 0, 0
-	for _, file := range damageable(t) {
+	for codec, file := range damageable(t) {
 		want, err := readAll(file, every())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range file {
+		for i := codec; i < len(file); i += 3 {
 			damaged := slices.Clone(file)
 			damaged[i] ^= 1 << (i % 8)
 			got, err := readAll(damaged, every())
@@ -76,7 +76,7 @@ func TestFlippedBitsNeverChangeWhatIsRead(t *testing.T) {
 }
 
 // unreliable fails every read.
-type unreliable struct{ size int64 }
+type unreliable struct{}
 
 func (u unreliable) ReadAt(p []byte, off int64) (int, error) { return 0, io.ErrClosedPipe }
 

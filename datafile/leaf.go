@@ -2,6 +2,7 @@ package datafile
 
 import (
 	"fmt"
+	"slices"
 
 	"batcher/schema"
 )
@@ -28,7 +29,7 @@ func leavesOf(fields []schema.Field) []leaf {
 
 // appendPaths appends the chunk path of each leaf of f.
 func appendPaths(out [][]string, above []string, f *schema.Field) [][]string {
-	path := append(above[:len(above):len(above)], f.Name)
+	path := append(slices.Clone(above), f.Name)
 	switch f.Type.Kind {
 	case schema.List, schema.Map:
 		path = append(path, middleName(f.Type.Kind))

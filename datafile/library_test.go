@@ -15,9 +15,10 @@ import (
 	"batcher/datafile"
 )
 
-// entry is a level pair and a value as the library gives it.
-func entryText(rep, def int, v parquet.Value, null bool) string {
-	if null {
+// entryText is a value and its levels as the library gives them.
+func entryText(v parquet.Value) string {
+	rep, def := v.RepetitionLevel(), v.DefinitionLevel()
+	if v.IsNull() {
 		return fmt.Sprintf("%d/%d null", rep, def)
 	}
 	return fmt.Sprintf("%d/%d %x", rep, def, libraryPlain(v))
@@ -82,7 +83,7 @@ func libraryEntries(t testing.TB, f *parquet.File, leaf int) []string {
 				t.Fatalf("%d of %d values: %v", n, len(values), err)
 			}
 			for _, v := range values {
-				out = append(out, entryText(v.RepetitionLevel(), v.DefinitionLevel(), v, v.IsNull()))
+				out = append(out, entryText(v))
 			}
 			parquet.Release(p)
 		}
