@@ -1,0 +1,186 @@
+package localdev
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+
+	"github.com/minio/minio-go/v7/pkg/signer"
+)
+
+// Action is what a Proxy does with one request.
+type Action uint8
+
+const (
+	// Pass forwards the request and the answer.
+	Pass Action = iota
+	// StripCondition forwards the request without its If-None-Match: the store
+	// then overwrites silently, as several real ones do.
+	StripCondition
+	// DropAnswer forwards the request and resets the connection.
+	DropAnswer
+	// FailAfter forwards the request and answers 500.
+	FailAfter
+	// ConflictBefore answers 409 and forwards nothing.
+	ConflictBefore
+	// UnavailableBefore answers 503 and forwards nothing.
+	UnavailableBefore
+	// TearBody forwards the request and cuts the body of the answer in half.
+	TearBody
+	// LandLate keeps the request until Release, and forwards it then even if
+	// the client has gone. The client never gets an answer.
+	LandLate
+)
+
+// Decide chooses the action for the nth request of its method, from 1.
+type Decide func(n int, req *http.Request) Action
+
+// Proxy stands between a client and a server. Close it.
+type Proxy struct {
+	Endpoint string // "http://127.0.0.1:port", in place of the server's
+
+	server *Server
+	decide Decide
+	http   *httptest.Server
+
+	mu    sync.Mutex
+	seen  map[string]int // by method
+	gate  chan struct{}  // closed by Release
+	lands sync.WaitGroup // late requests under way
+}
+
+// Proxy starts a proxy of the server.
+func (s *Server) Proxy(decide Decide) *Proxy {
+	p := &Proxy{server: s, decide: decide, seen: make(map[string]int), gate: make(chan struct{})}
+	p.http = httptest.NewServer(http.HandlerFunc(p.serve))
+	p.Endpoint = p.http.URL
+	return p
+}
+
+// StripProxy starts a proxy that takes If-None-Match off every PUT.
+func (s *Server) StripProxy() *Proxy {
+	return s.Proxy(func(_ int, req *http.Request) Action {
+		if req.Method == http.MethodPut {
+			return StripCondition
+		}
+		return Pass
+	})
+}
+
+// Release forwards the requests that were kept so far and waits until the
+// server has answered them.
+func (p *Proxy) Release() {
+	p.mu.Lock()
+	close(p.gate)
+	p.gate = make(chan struct{})
+	p.mu.Unlock()
+	p.lands.Wait()
+}
+
+// Close drops what is still kept and ends the proxy.
+func (p *Proxy) Close() {
+	p.Release()
+	p.http.CloseClientConnections()
+	p.http.Close()
+}
+
+// serve handles one request.
+func (p *Proxy) serve(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		reset(w)
+		return
+	}
+	p.mu.Lock()
+	p.seen[req.Method]++
+	n, gate := p.seen[req.Method], p.gate
+	p.mu.Unlock()
+	action := p.decide(n, req)
+	switch action {
+	case ConflictBefore:
+		refuse(w, http.StatusConflict, "ConditionalRequestConflict")
+		return
+	case UnavailableBefore:
+		refuse(w, http.StatusServiceUnavailable, "SlowDown")
+		return
+	case LandLate:
+		p.lands.Add(1)
+		defer p.lands.Done()
+		<-gate
+	}
+	status, header, answer, err := p.forward(req, body, action)
+	switch {
+	case err != nil || action == DropAnswer || action == LandLate:
+		reset(w)
+	case action == FailAfter:
+		refuse(w, http.StatusInternalServerError, "InternalError")
+	default:
+		for name, values := range header {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(status)
+		if action == TearBody {
+			w.Write(answer[:len(answer)/2])
+			w.(http.Flusher).Flush()
+			reset(w)
+			return
+		}
+		w.Write(answer)
+	}
+}
+
+// forward sends the request to the server and reads the whole answer. It does
+// not end with the client, because what is on its way cannot be called back.
+func (p *Proxy) forward(req *http.Request, body []byte, action Action) (int, http.Header, []byte, error) {
+	target, err := url.Parse(p.server.Endpoint + req.URL.RequestURI())
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	out, err := http.NewRequestWithContext(context.WithoutCancel(req.Context()), req.Method, target.String(), bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	out.URL, out.Header, out.Host = target, req.Header.Clone(), req.Host // the host is signed
+	if action == StripCondition && out.Header.Get("If-None-Match") != "" {
+		out.Header.Del("If-None-Match")
+		out = p.sign(out) // the header was part of the signature
+	}
+	res, err := http.DefaultTransport.RoundTrip(out)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	return res.StatusCode, res.Header, answer, err
+}
+
+// sign replaces the signature of a request by one of the server's owner.
+func (p *Proxy) sign(req *http.Request) *http.Request {
+	req.Header.Del("Authorization")
+	return signer.SignV4(*req, p.server.AccessKey, p.server.SecretKey, "", p.server.Region)
+}
+
+// refuse answers with an S3 error.
+func refuse(w http.ResponseWriter, status int, code string) {
+	w.Header().Set("Content-Type", "application/xml")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, "<?xml version=\"1.0\"?><Error><Code>%s</Code><Message>by the proxy</Message></Error>", code)
+}
+
+// reset breaks the connection as a crash of the machine in between does.
+func reset(w http.ResponseWriter) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	conn.Close()
+}
