@@ -3,7 +3,6 @@ package record
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -48,15 +47,15 @@ type container struct {
 // storedReader hashes and counts what it reads, and remembers how reading ended:
 // a failing store is not a broken object.
 type storedReader struct {
-	ctx context.Context
-	r   io.Reader
-	sum hash.Hash
-	n   int64
-	err error
+	stop Stopper
+	r    io.Reader
+	sum  hash.Hash
+	n    int64
+	err  error
 }
 
 func (s *storedReader) Read(p []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
+	if err := s.stop.Err(); err != nil {
 		s.err = err
 		return 0, err
 	}
@@ -70,13 +69,13 @@ func (s *storedReader) Read(p []byte) (int, error) {
 }
 
 // open begins to read the object whose stored bytes are r.
-func (c *container) open(ctx context.Context, r io.Reader) error {
+func (c *container) open(stop Stopper, r io.Reader) error {
 	if c.buf == nil {
 		c.buf = bufio.NewReaderSize(nil, storedBuffer)
 		c.stored.sum = sha256.New()
 	}
 	c.stored.sum.Reset()
-	c.stored = storedReader{ctx: ctx, r: r, sum: c.stored.sum}
+	c.stored = storedReader{stop: stop, r: r, sum: c.stored.sum}
 	c.buf.Reset(&c.stored)
 	c.read = 0
 	head, err := c.buf.Peek(4)

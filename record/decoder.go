@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -81,9 +80,9 @@ func (d *Decoder) Schema() *schema.Schema { return d.current.Clone() }
 // Decode reads one object, whose stored bytes from the first on are r, from
 // o.From to its end or limit. Records may reach Block and Dead during a later
 // Decode or Flush. It fails with a BrokenError, with ErrRestart, with what r,
-// Block or Dead failed with, or with ctx's error.
-func (d *Decoder) Decode(ctx context.Context, o Object, r io.Reader) (Result, error) {
-	if err := d.in.open(ctx, r); err != nil {
+// Block or Dead failed with, or with stop's error.
+func (d *Decoder) Decode(stop Stopper, o Object, r io.Reader) (Result, error) {
+	if err := d.in.open(stop, r); err != nil {
 		return Result{}, err
 	}
 	d.cut.reset(&d.in, d.limits.MaxRecordBytes)

@@ -3,6 +3,7 @@ package record_test
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -62,6 +63,9 @@ func TestRandomBatchesKeepEveryValue(t *testing.T) {
 			}
 			if err := out.schema.Validate(); err != nil {
 				t.Fatal(err)
+			}
+			if most := 2 + bits.Len(uint(len(text)/opt.Limits.PrimeBytes)); out.tries > most {
+				t.Fatalf("%d tries, want at most %d\ntable %s\nbatch\n%s", out.tries, most, columns(opt.Table), text)
 			}
 			restarts += out.tries - 1
 			opt.Table = out.schema

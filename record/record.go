@@ -31,8 +31,8 @@ import (
 // ErrRestart says that the type of an unpublished column had to widen after
 // rows of it were emitted. Blocks and dead letters so far are void: decode the
 // batch again from its first object with Options.Learned set to what Schema
-// returns now. Each try reads at least twice as far as the one before it, or is
-// the last.
+// returns now. Tries are few: each goes on learning until it has read twice as
+// far as to its first conflict, so that the next one comes further behind.
 var ErrRestart = errors.New("types widened: decode the batch again with what was learned")
 
 // BrokenError says that an object's container cannot be read: nothing of the
@@ -98,6 +98,10 @@ type Options struct {
 	Block   func(*column.Block) error // takes each block, in row order; it is valid until the call returns
 	Dead    func(DeadLetter) error    // takes each bad record, in order; it is valid until the call returns
 }
+
+// Stopper is asked before each read whether to go on: Err is nil as long as that
+// is so. A context.Context is one; this room needs nothing else of it.
+type Stopper interface{ Err() error }
 
 // KeptBytes is how much of a bad record a dead letter keeps.
 const KeptBytes = 64 << 10
