@@ -21,9 +21,14 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"batcher/lambda"
 )
 
 func main() {
+	if lambda.InRuntime(os.Environ()) {
+		lambda.Start(lambdaRunner(process{Stdin: os.Stdin, Stdout: os.Stderr, Stderr: os.Stderr, Environ: os.Environ()}, wired()))
+	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	os.Exit(run(os.Args, process{

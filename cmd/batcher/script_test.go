@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"batcher": main})
+	testscript.Main(stopping{m}, map[string]func(){"batcher": main})
 }
 
 // TestScripts plays the transcripts under testdata/script. They have one command
