@@ -68,14 +68,10 @@ func (f *Filler) Null(row int, rep, def uint8) {
 	f.Def = append(f.Def, def)
 }
 
-// Bool appends a value.
-func (f *Filler) Bool(row int, rep uint8, v bool) {
+// Bool appends a value, 0 or 1.
+func (f *Filler) Bool(row int, rep, v uint8) {
 	f.present(row, rep)
-	var b byte
-	if v {
-		b = 1
-	}
-	f.Plain = append(f.Plain, b)
+	f.Plain = append(f.Plain, v)
 }
 
 // Int32 appends a value of an Int32 or Date column.

@@ -65,14 +65,6 @@ func (s *scanner) syntax(at int) int { return s.fail(badSyntax, at) }
 
 func (s *scanner) tooDeep(at int) int { return s.fail(tooDeep, at) }
 
-func (s *scanner) badEscape(at int, lone bool) {
-	if lone {
-		s.fail(loneSurrogate, at)
-		return
-	}
-	s.syntax(at)
-}
-
 // describe completes the fault with what stands at its place in d.
 func (f fault) describe(d []byte) fault {
 	if f.end = f.at >= len(d); !f.end {

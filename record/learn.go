@@ -103,8 +103,8 @@ func (l *learner) value(d []byte, i int, s *schema.Shape) int {
 	case '{', '[':
 		return l.nested(d, i, s)
 	}
-	end, isWhole := number(d, i)
-	s.See(classOfNumber(d[i:end], isWhole))
+	end, _ := number(d, i)
+	s.See(classOfNumber(d[i:end]))
 	return end
 }
 

@@ -61,45 +61,45 @@ func stringEnd(d []byte, i int) (end int, escaped bool) {
 	}
 }
 
-// escape decodes the escape at the backslash d[i]. lone says that it is half of
-// a surrogate pair without the other half.
-func escape(d []byte, i int) (r rune, next int, lone bool) {
+// escape decodes the escape at the backslash d[i]. why says what is wrong if it
+// cannot: it is none, or half of a surrogate pair without the other half.
+func escape(d []byte, i int) (r rune, next int, why code) {
 	if i+1 >= len(d) {
-		return 0, ^i, false
+		return 0, ^i, badSyntax
 	}
 	switch c := d[i+1]; c {
 	case '"', '\\', '/':
-		return rune(c), i + 2, false
+		return rune(c), i + 2, 0
 	case 'n':
-		return '\n', i + 2, false
+		return '\n', i + 2, 0
 	case 't':
-		return '\t', i + 2, false
+		return '\t', i + 2, 0
 	case 'r':
-		return '\r', i + 2, false
+		return '\r', i + 2, 0
 	case 'b':
-		return '\b', i + 2, false
+		return '\b', i + 2, 0
 	case 'f':
-		return '\f', i + 2, false
+		return '\f', i + 2, 0
 	case 'u':
 		return escapeHex(d, i)
 	}
-	return 0, ^(i + 1), false
+	return 0, ^(i + 1), badSyntax
 }
 
-func escapeHex(d []byte, i int) (r rune, next int, lone bool) {
+func escapeHex(d []byte, i int) (r rune, next int, why code) {
 	r, ok := hex4(d, i+2)
 	if !ok {
-		return 0, ^i, false
+		return 0, ^i, badSyntax
 	}
 	if r < 0xD800 || r > 0xDFFF {
-		return r, i + 6, false
+		return r, i + 6, 0
 	}
 	if r < 0xDC00 && i+7 < len(d) && d[i+6] == '\\' && d[i+7] == 'u' {
 		if low, ok := hex4(d, i+8); ok && low >= 0xDC00 && low <= 0xDFFF {
-			return 0x10000 + (r-0xD800)<<10 + (low - 0xDC00), i + 12, false
+			return 0x10000 + (r-0xD800)<<10 + (low - 0xDC00), i + 12, 0
 		}
 	}
-	return 0, ^i, true
+	return 0, ^i, loneSurrogate
 }
 
 func hex4(d []byte, i int) (rune, bool) {
@@ -123,22 +123,22 @@ func hex4(d []byte, i int) (rune, bool) {
 }
 
 // unescape appends the content of the string d[i:end] to dst.
-func unescape(dst, d []byte, i, end int) (out []byte, next int, lone bool) {
+func unescape(dst, d []byte, i, end int) (out []byte, next int, why code) {
 	s := d[:end]
 	for i < end {
 		k := bytes.IndexByte(s[i:], '\\')
 		if k < 0 {
-			return append(dst, s[i:]...), end, false
+			return append(dst, s[i:]...), end, 0
 		}
 		dst = append(dst, s[i:i+k]...)
-		r, next, lone := escape(s, i+k)
+		r, next, why := escape(s, i+k)
 		if next < 0 {
-			return dst, next, lone
+			return dst, next, why
 		}
 		dst = utf8.AppendRune(dst, r)
 		i = next
 	}
-	return dst, end, false
+	return dst, end, 0
 }
 
 // number reads a number; whole says that it has neither fraction nor exponent.
@@ -241,9 +241,9 @@ func (s *scanner) escapes(d []byte, i, end int) bool {
 		if k < 0 {
 			return true
 		}
-		_, next, lone := escape(d[:end], i+k)
+		_, next, why := escape(d[:end], i+k)
 		if next < 0 {
-			s.badEscape(^next, lone)
+			s.fail(why, ^next)
 			return false
 		}
 		i = next

@@ -101,18 +101,15 @@ func isExact(b []byte) bool {
 }
 
 func (s *scanner) boolean(d []byte, i int, n *node, rep, def uint8) int {
-	end := failed
-	switch d[i] {
-	case 't':
-		end = literal(d, i, "true")
-	case 'f':
-		end = literal(d, i, "false")
+	if end := literal(d, i, "true"); end >= 0 {
+		n.leaf.Bool(s.row, rep, 1)
+		return end
 	}
-	if end < 0 {
-		return s.misfit(d, i, n, rep, def)
+	if end := literal(d, i, "false"); end >= 0 {
+		n.leaf.Bool(s.row, rep, 0)
+		return end
 	}
-	n.leaf.Bool(s.row, rep, d[i] == 't')
-	return end
+	return s.misfit(d, i, n, rep, def)
 }
 
 // time reads dates and timestamps. A string with escapes is never one.

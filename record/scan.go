@@ -188,10 +188,10 @@ func (s *scanner) key(d []byte, i int, n *node, prev int) (field, next int) {
 // unescaped returns the content of the string d[i:end], valid until the next
 // call and never nil, or nil after a fault.
 func (s *scanner) unescaped(d []byte, i, end int) []byte {
-	out, next, lone := unescape(s.scratch[:0], d, i, end)
+	out, next, why := unescape(s.scratch[:0], d, i, end)
 	s.scratch = out
 	if next < 0 {
-		s.badEscape(^next, lone)
+		s.fail(why, ^next)
 		return nil
 	}
 	if out == nil {

@@ -128,9 +128,9 @@ func decimal(b []byte, precision, scale int) (out [16]byte, ok bool) {
 	return out, true
 }
 
-// classOfNumber classifies a number that was read; isWhole is what number said.
-func classOfNumber(b []byte, isWhole bool) schema.Class {
-	if !isWhole {
+// classOfNumber classifies a number that was read.
+func classOfNumber(b []byte) schema.Class {
+	if bytes.ContainsAny(b, ".eE") {
 		if _, ok := float(b); ok {
 			return schema.SawFloat
 		}
