@@ -13,6 +13,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go/middleware"
 
 	"batcher/object"
 )
@@ -78,11 +79,16 @@ func (s *Store) checksum(body []byte) *string {
 	return aws.String(base64.StdEncoding.EncodeToString(sum))
 }
 
-// payload leaves the payload out of the signature where the CRC32 and TLS
-// protect it, which saves hashing every byte a second time. The SDK signs it
-// nevertheless on a connection without TLS.
+// payload signs the SHA-256 of the payload in SHA256 mode, which the SDK by
+// itself leaves out over TLS. In CRC32 mode that is as wanted: it would hash
+// every byte a second time. Without TLS the SDK signs the payload in any case.
 func (s *Store) payload(o *s3.Options) {
 	if s.crc {
-		o.APIOptions = append(o.APIOptions, v4.SwapComputePayloadSHA256ForUnsignedPayloadMiddleware)
+		return
 	}
+	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+		sign := &v4.ComputePayloadSHA256{}
+		_, err := stack.Finalize.Swap(sign.ID(), sign)
+		return err
+	})
 }
