@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batcher/audit"
+	"batcher/localdev"
+)
+
+// truth is what independent readers say of a sample file.
+type truth struct {
+	Files map[string]struct {
+		Records int64 `json:"records"`
+		JSON    struct {
+			Fields map[string]truthField `json:"fields"`
+		} `json:"json"`
+	} `json:"files"`
+}
+
+type truthField struct {
+	Null      int64   `json:"null"`
+	Missing   int64   `json:"missing"`
+	MinString *string `json:"min_string"`
+	MaxString *string `json:"max_string"`
+}
+
+// TestRealEventsReadInDuckDBEqualTheirTruth sends real GitHub events through the
+// program and holds what DuckDB reads against ground truth made without batcher.
+func TestRealEventsReadInDuckDBEqualTheirTruth(t *testing.T) {
+	samples := os.Getenv("BATCHER_SAMPLES")
+	if samples == "" {
+		t.Skip("LOUD: BATCHER_SAMPLES is not set, so the real events are not read")
+	}
+	dir := filepath.Join(samples, "github-events-ndjson")
+	text, err := os.ReadFile(filepath.Join(dir, "truth.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want truth
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, nil, fmt.Sprintf("pipeline: gh\nstore: ./lake\nsource: {files: {path: %q, include: [\"*.ndjson\"], settle: 0s}}\n", dir))
+	var rep report
+	w.must(&rep, "run")
+	duck, err := localdev.OpenDuckDB(t.Context())
+	if err != nil {
+		t.Fatalf("this test needs DuckDB: %v", err)
+	}
+	checked := 0
+	for name, file := range want.Files {
+		if rep.Rows.Read != file.Records || rep.Rows.Written+rep.Rows.Dead != file.Records || rep.Rows.Dead != 0 {
+			t.Errorf("%s: %+v, truth says %d records", name, rep.Rows, file.Records)
+		}
+		from := fmt.Sprintf("read_parquet([%s], union_by_name = true)", strings.Join(w.localFiles(), ","))
+		for field, f := range file.JSON.Fields {
+			checked += w.holds(t, duck, from, field, file.Records, f)
+		}
+	}
+	var proof audit.Report
+	w.must(&proof, "verify", "--source", "--deep")
+	if proof.Source.Verified != rep.Rows.Read {
+		t.Errorf("verify: %+v", proof)
+	}
+	figure := fmt.Sprintf("%d records, %d facts of truth.json equal in DuckDB", rep.Rows.Read, checked)
+	t.Log(figure)
+	localdev.Figure("real GitHub events", figure)
+}
+
+// holds compares one column with its truth, and returns how many facts it
+// compared.
+func (w *world) holds(t *testing.T, duck *localdev.DuckDB, from, field string, records int64, f truthField) int {
+	t.Helper()
+	column := ident(strings.ToLower(field))
+	text := column + "::VARCHAR"
+	if f.MinString != nil && strings.HasSuffix(*f.MinString, "Z") {
+		text = "strftime(" + column + " AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%SZ')"
+	}
+	got, err := duck.Query(t.Context(), fmt.Sprintf("SELECT count(*) AS n, count(*) - count(%s) AS nulls, min(%s) AS least, max(%s) AS most FROM %s", column, text, text, from))
+	if err != nil {
+		t.Fatalf("%s: %v", field, err)
+	}
+	facts := 2
+	if n := number(t, got[0]["n"]); n != records {
+		t.Errorf("%s: %d rows, want %d", field, n, records)
+	}
+	if n := number(t, got[0]["nulls"]); n != f.Null+f.Missing {
+		t.Errorf("%s: %d nulls, want %d", field, n, f.Null+f.Missing)
+	}
+	for key, want := range map[string]*string{"least": f.MinString, "most": f.MaxString} {
+		if want == nil {
+			continue
+		}
+		facts++
+		if got[0][key] != *want {
+			t.Errorf("%s: %s is %v, want %s", field, key, got[0][key], *want)
+		}
+	}
+	return facts
+}
+
+// localFiles are the live files of a directory store, as SQL literals.
+func (w *world) localFiles() []string {
+	var out []string
+	for _, path := range strings.Fields(w.run("files").stdout) {
+		out = append(out, literal(path))
+	}
+	return out
+}
