@@ -87,6 +87,39 @@ func TestReadErrorsAreNotDamage(t *testing.T) {
 	}
 }
 
+// counting counts the reads.
+type counting struct {
+	*bytes.Reader
+	reads int
+}
+
+func (c *counting) ReadAt(p []byte, off int64) (int, error) {
+	c.reads++
+	return c.Reader.ReadAt(p, off)
+}
+
+func TestSmallFilesTakeOneRead(t *testing.T) {
+	for _, c := range []struct{ rows, most int }{{100, 1}, {120_000, 60}} {
+		file, _ := write(t, datafile.Options{}, eventRows(c.rows, min(c.rows, 2_500))...)
+		in := &counting{Reader: bytes.NewReader(file)}
+		r, err := datafile.Open(in, int64(len(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := 0
+		for b, err := range r.Blocks(events()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows += b.Rows
+		}
+		if rows != c.rows || in.reads > c.most {
+			t.Errorf("%d rows of %d in %d reads of a file of %d bytes", rows, c.rows, in.reads, len(file))
+		}
+		t.Logf("%d bytes in %d reads", len(file), in.reads)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	for _, file := range damageable(f) {
 		f.Add(file)

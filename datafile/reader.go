@@ -14,20 +14,27 @@ import (
 
 // Reader reads one data file. It may be used by several goroutines at once.
 type Reader struct {
-	in     io.ReaderAt
-	size   int64
+	in     *tailReader
 	meta   format.FileMetaData
 	fields []schema.Field
 	leaves []leaf
 }
 
 // Open reads the footer of a file of size bytes and checks that it describes a
-// file this package may have written. Later reads go to r in ranges of a few
-// hundred KiB, column by column.
+// file this package may have written. It takes one read, or two for a long
+// footer; what it read is not read again. Later reads go to r in ranges of up
+// to 256 KiB, column by column.
 func Open(r io.ReaderAt, size int64) (f *Reader, err error) {
 	defer recoverDamage(&err)
-	f = &Reader{in: r, size: size}
-	footer, err := readFooter(r, size)
+	if size < int64(len(magic)+8) {
+		return nil, fmt.Errorf("%w: %d bytes are no Parquet file", ErrDamaged, size)
+	}
+	tail, err := readTail(r, size)
+	if err != nil {
+		return nil, err
+	}
+	f = &Reader{in: tail}
+	footer, err := readFooter(tail, size)
 	if err != nil {
 		return nil, err
 	}
@@ -57,24 +64,56 @@ func recoverDamage(err *error) {
 	}
 }
 
-// readFooter returns the bytes of the footer.
-func readFooter(r io.ReaderAt, size int64) ([]byte, error) {
-	var tail [8]byte
-	if size < int64(len(magic)+len(tail)) {
-		return nil, fmt.Errorf("%w: %d bytes are no Parquet file", ErrDamaged, size)
-	}
-	if err := readAt(r, tail[:], size-int64(len(tail))); err != nil {
+// tailBytes is what Open reads at once: most footers, and small files whole.
+const tailBytes = 64 << 10
+
+// tailReader answers reads behind a position from memory.
+type tailReader struct {
+	io.ReaderAt
+	tail []byte
+	from int64
+}
+
+// readTail reads the end of a file.
+func readTail(r io.ReaderAt, size int64) (*tailReader, error) {
+	t := &tailReader{ReaderAt: r, from: max(0, size-tailBytes)}
+	t.tail = make([]byte, size-t.from)
+	if err := readAt(r, t.tail, t.from); err != nil {
 		return nil, fmt.Errorf("read the end of a data file: %w", err)
 	}
-	if string(tail[4:]) != magic {
+	return t, nil
+}
+
+// ReadAt reads from memory where it can.
+func (t *tailReader) ReadAt(p []byte, at int64) (int, error) {
+	if at < t.from {
+		return t.ReaderAt.ReadAt(p, at)
+	}
+	n := 0
+	if at-t.from < int64(len(t.tail)) {
+		n = copy(p, t.tail[at-t.from:])
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// readFooter returns the bytes of the footer.
+func readFooter(r io.ReaderAt, size int64) ([]byte, error) {
+	var end [8]byte
+	if err := readAt(r, end[:], size-int64(len(end))); err != nil {
+		return nil, fmt.Errorf("read the end of a data file: %w", err)
+	}
+	if string(end[4:]) != magic {
 		return nil, fmt.Errorf("%w: does not end in %s", ErrDamaged, magic)
 	}
-	n := int64(binary.LittleEndian.Uint32(tail[:]))
-	if n > size-int64(len(magic)+len(tail)) || n > maxFooterBytes {
+	n := int64(binary.LittleEndian.Uint32(end[:]))
+	if n > size-int64(len(magic)+len(end)) || n > maxFooterBytes {
 		return nil, fmt.Errorf("%w: footer of %d bytes in a file of %d", ErrDamaged, n, size)
 	}
 	footer := make([]byte, n)
-	if err := readAt(r, footer, size-int64(len(tail))-n); err != nil {
+	if err := readAt(r, footer, size-int64(len(end))-n); err != nil {
 		return nil, fmt.Errorf("read the footer of a data file: %w", err)
 	}
 	return footer, nil
