@@ -344,3 +344,14 @@ func TestFailingCallbacksStopTheBatch(t *testing.T) {
 		}
 	}
 }
+
+// TestNanosecondsCostNoAllocation has every row rescue a timestamp.
+func TestNanosecondsCostNoAllocation(t *testing.T) {
+	line := "{\"t\":\"2023-02-03T04:05:06.123456789Z\"}\n"
+	short, long := strings.Repeat(line, 150000), strings.Repeat(line, 250000)
+	few := testing.AllocsPerRun(1, func() { decodeRows(t, short) })
+	many := testing.AllocsPerRun(1, func() { decodeRows(t, long) })
+	if perRecord := (many - few) / 100000; perRecord > 0.01 {
+		t.Errorf("%.3f allocations per record", perRecord)
+	}
+}

@@ -65,7 +65,9 @@ func (n *notes) misfits(found []misfit, rec record) {
 			n.kinds = append(n.kinds, m.at.kind)
 		}
 		n.found[i].Count++
-		n.saw[i] |= classOfValue(rec.raw[m.from:m.to])
+		if m.reason == wrongType {
+			n.saw[i] |= classOfValue(rec.raw[m.from:m.to])
+		}
 	}
 }
 

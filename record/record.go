@@ -14,6 +14,28 @@
 //
 // It never opens anything itself, never retries, and keeps no more of an object
 // than a bounded part.
+//
+// What a column takes, null apart, which any column takes and which is the same
+// as a missing key:
+//
+//	bool           true and false
+//	int64, int32   whole numbers in range, without point and exponent
+//	float64        numbers that a double can hold (rounded as strconv does), but
+//	               whole ones only within ±2^53, where each is exact
+//	decimal(p,s)   numbers without exponent that fit; without point if s is 0
+//	string         strings, and numbers and bools as their text
+//	bytes          strings, as their UTF-8 bytes
+//	date           strings YYYY-MM-DD
+//	timestamp      strings with date, time to the second and zone; a fraction
+//	               beyond microseconds is cut off and the original rescued
+//	json           anything, as its text
+//	struct, map    objects
+//	list           lists
+//
+// What does not fit is null in its column and stands in _rescued, a JSON object
+// from place to value as received. A place is spelled with the names of columns:
+// price, order.items[2].price; keys that have no column, and keys of maps, stand
+// quoted: ["weird key"], labels["a.b"].
 package record
 
 import (
