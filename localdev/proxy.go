@@ -49,15 +49,24 @@ type Proxy struct {
 	decide Decide
 	http   *httptest.Server
 
-	mu    sync.Mutex
-	seen  map[string]int // by method
-	gate  chan struct{}  // closed by Release
-	lands sync.WaitGroup // late requests under way
+	mu   sync.Mutex
+	seen map[string]int // by method
+	kept []keptRequest
+
+	arrivals chan struct{} // one for each kept request
+}
+
+// maxKept is how many requests one proxy can keep over its life.
+const maxKept = 1024
+
+// keptRequest is one that LandLate holds back.
+type keptRequest struct {
+	release, landed chan struct{} // each is closed once
 }
 
 // Proxy starts a proxy of the server.
 func (s *Server) Proxy(decide Decide) *Proxy {
-	p := &Proxy{server: s, decide: decide, seen: make(map[string]int), gate: make(chan struct{})}
+	p := &Proxy{server: s, decide: decide, seen: make(map[string]int), arrivals: make(chan struct{}, maxKept)}
 	p.http = httptest.NewServer(http.HandlerFunc(p.serve))
 	p.Endpoint = p.http.URL
 	return p
@@ -77,13 +86,39 @@ func (s *Server) StripProxy() *Proxy {
 // server has answered them.
 func (p *Proxy) Release() {
 	p.mu.Lock()
-	close(p.gate)
-	p.gate = make(chan struct{})
+	kept := p.kept
+	p.kept = nil
 	p.mu.Unlock()
-	p.lands.Wait()
+	for _, k := range kept {
+		close(k.release)
+		<-k.landed
+	}
 }
 
-// Close drops what is still kept and ends the proxy.
+// AwaitKept waits until one more request is being kept, so that a test can let
+// the client give up at the right moment.
+func (p *Proxy) AwaitKept(ctx context.Context) error {
+	select {
+	case <-p.arrivals:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("no request was kept: %w", ctx.Err())
+	}
+}
+
+// keep holds the caller until Release, and returns what to call once the
+// request has landed.
+func (p *Proxy) keep() (landed func()) {
+	k := keptRequest{make(chan struct{}), make(chan struct{})}
+	p.mu.Lock()
+	p.kept = append(p.kept, k)
+	p.mu.Unlock()
+	p.arrivals <- struct{}{}
+	<-k.release
+	return func() { close(k.landed) }
+}
+
+// Close forwards what is still kept and ends the proxy.
 func (p *Proxy) Close() {
 	p.Release()
 	p.http.CloseClientConnections()
@@ -99,7 +134,7 @@ func (p *Proxy) serve(w http.ResponseWriter, req *http.Request) {
 	}
 	p.mu.Lock()
 	p.seen[req.Method]++
-	n, gate := p.seen[req.Method], p.gate
+	n := p.seen[req.Method]
 	p.mu.Unlock()
 	action := p.decide(n, req)
 	switch action {
@@ -110,9 +145,7 @@ func (p *Proxy) serve(w http.ResponseWriter, req *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "SlowDown")
 		return
 	case LandLate:
-		p.lands.Add(1)
-		defer p.lands.Done()
-		<-gate
+		defer p.keep()()
 	}
 	status, header, answer, err := p.forward(req, body, action)
 	switch {

@@ -34,8 +34,9 @@ var (
 	// ErrChanged says that a pinned Get found another identity under the key,
 	// or that the object changed while it was read.
 	ErrChanged = errors.New("object changed")
-	// ErrConflict says that the store settled nothing (HTTP 409): the same
-	// bytes must be sent again to learn the outcome.
+	// ErrConflict says that the store settled nothing (HTTP 409; a full disk
+	// before anything became visible): the same bytes must be sent again to
+	// learn the outcome.
 	ErrConflict = errors.New("conflicting write, nothing settled")
 	// ErrUnknown says that the reply was lost or never meant anything: the
 	// operation may have happened, may happen later, or never. Time-outs,

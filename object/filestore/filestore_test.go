@@ -34,7 +34,6 @@ func TestConformance(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "yet", "there")
 	env := storetest.Env{
 		Store: open(t, dir), Peers: []object.Store{open(t, dir)}, Prefix: "probe/",
-		Params: storetest.Params{ListObjects: 1500},
 	}
 	storetest.Run(context.Background(), env, storetest.All(), func(r storetest.Result) {
 		t.Logf("%-20s %+v", r.Check.Name, r.Requests)
@@ -185,6 +184,24 @@ func TestListOfForeignDirectory(t *testing.T) {
 	}
 	if _, _, err := s.Get(context.Background(), "pipe", object.GetOptions{}); !errors.Is(err, object.ErrUnsupported) {
 		t.Errorf("get of a pipe: %v", err)
+	}
+}
+
+// TestLargeDirectory has more names than one read of a directory returns.
+func TestLargeDirectory(t *testing.T) {
+	dir := t.TempDir()
+	var want []string
+	for i := range 2500 {
+		want = append(want, fmt.Sprintf("d/%04d", i))
+		write(t, filepath.Join(dir, want[i]), "")
+	}
+	s := open(t, dir)
+	got, err := listed(s, "d/", object.Deep)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("listed %d of %d names, %v", len(got), len(want), err)
+	}
+	if reads := s.Requests().List; reads < 3 {
+		t.Errorf("%d reads of the directory, want several", reads)
 	}
 }
 

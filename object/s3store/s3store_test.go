@@ -46,17 +46,17 @@ func open(t *testing.T, cfg s3store.Config) *s3store.Store {
 
 func TestConformance(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		cfg  s3store.Config
-		list int
+		name   string
+		cfg    s3store.Config
+		params storetest.Params
 	}{
-		{"plain", s3store.Config{Bucket: "plain", Prefix: "some/prefix/"}, 1100},
-		{"versioned", s3store.Config{Bucket: "versioned"}, 20},
-		{"crc32", s3store.Config{Bucket: "plain", Prefix: "crc", Checksums: s3store.CRC32}, 20},
+		{"plain", s3store.Config{Bucket: "plain", Prefix: "some/prefix/"}, storetest.Params{ListObjects: 1100}},
+		{"versioned", s3store.Config{Bucket: "versioned"}, storetest.Params{RaceKeys: 5}},
+		{"crc32", s3store.Config{Bucket: "plain", Prefix: "crc", Checksums: s3store.CRC32}, storetest.Params{RaceKeys: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()
-			env := storetest.Env{Store: open(t, c.cfg), Prefix: "probe/", Params: storetest.Params{ListObjects: c.list}}
+			env := storetest.Env{Store: open(t, c.cfg), Prefix: "probe/", Params: c.params}
 			storetest.Run(context.Background(), env, storetest.All(), func(r storetest.Result) {
 				t.Logf("%-20s %6d ms %+v", r.Check.Name, time.Since(start).Milliseconds(), r.Requests)
 				if r.Err != nil || r.CleanUp != nil {
