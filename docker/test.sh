@@ -65,17 +65,18 @@ find_compose() {
 	say "compose: $("${compose[@]}" version --short)"
 }
 
-# minio_program prints the path of MinIO's server, which is built once into the
-# cache that the Go tests use too.
+# minio_program prints the path of a static MinIO server: $MINIO, or the one in
+# the cache that the Go tests use too, or one that is built now.
 minio_program() {
 	local folder=${XDG_CACHE_HOME:-$HOME/.cache}/batcher/bin module
-	if [[ -z ${MINIO:-} && ! -x $folder/minio ]]; then
+	local program=${MINIO:-$folder/minio}
+	if ! go version -m "$program" 2>/dev/null | grep -q 'CGO_ENABLED=0'; then
 		module=$(grep -o 'github.com/minio/minio@[^ ]*' Dockerfile)
-		say "building $module, which takes minutes" >&2
-		mkdir -p "$folder"
-		(cd "$folder" && CGO_ENABLED=0 GOFLAGS='' GOBIN=$folder go install "$module") >&2
+		say "building $module, which takes minutes the first time" >&2
+		program=$work/bin/minio
+		(cd "$work" && CGO_ENABLED=0 GOFLAGS='' GOBIN=$work/bin go install "$module") >&2
 	fi
-	echo "${MINIO:-$folder/minio}"
+	echo "$program"
 }
 
 build_images() {
@@ -88,7 +89,8 @@ build_images() {
 	cp docker/pipeline.yaml /etc/ssl/certs/ca-certificates.crt "$context/"
 	for target in minio demo batcher; do
 		local tag=batcher-$target:$BATCHER_TAG
-		docker build -q -f docker/scratch.Dockerfile --target "$target" -t "${tag/batcher-batcher/batcher}" "$context" >/dev/null
+		docker build -q -f docker/scratch.Dockerfile --target "$target" -t "${tag/batcher-batcher/batcher}" "$context" >"$work/build" 2>&1 ||
+			{ cat "$work/build" >&2; fail "build the image $tag"; }
 	done
 	docker image ls --filter reference='batcher*:test' --format 'docker-test: image {{.Repository}}:{{.Tag}} {{.Size}}'
 }
@@ -110,23 +112,25 @@ await_healthy() {
 	for ((i = 0; i < 120; i++)); do
 		state=$(docker inspect --format '{{.State.Health.Status}}' "$id")
 		[[ $state == healthy ]] && return
+		[[ $state == unhealthy ]] && break
 		sleep 1
 	done
 	"${compose[@]}" logs --tail=20 "$1" >&2
-	docker inspect --format '{{range .State.Health.Log}}{{.Output}}{{end}}' "$id" >&2
-	fail "$1 is $state after 120 s"
+	docker inspect --format '{{range .State.Health.Log}}{{.ExitCode}} {{.Output}}{{end}}' "$id" >&2
+	fail "$1 is $state after $i s"
 }
 
 cleanup() {
 	local code=$?
 	trap - EXIT
+	set +e
 	if [[ -n ${compose:-} ]]; then
 		"${compose[@]}" down --volumes --remove-orphans >/dev/null 2>&1 || say "could not take the services down" >&2
 	fi
 	if [[ -n $engine ]]; then
-		[[ -s $work/dockerd.pid ]] && kill "$(<"$work/dockerd.pid")" 2>/dev/null
-		wait "$engine" 2>/dev/null
-	fi
+		kill "$(<"$work/dockerd.pid")" || kill "$engine"
+		wait "$engine"
+	fi 2>/dev/null
 	rm -rf "$work"
 	exit "$code"
 }
