@@ -17,6 +17,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
+	"slices"
 
 	"batcher/column"
 	"batcher/manifest"
@@ -95,9 +97,13 @@ type Gather struct {
 	deadCount int64
 	late      int64
 	bytes     int64
-	stored    int64
+	packed    int64 // stored bytes of the compressed objects so far
+	unpacked  int64 // their decoded bytes
 	offenders []record.DeadLetter
 }
+
+// packedNames are the endings of names that compressed objects usually have.
+var packedNames = []string{".gz", ".gzip", ".zst", ".zstd", ".bz2"}
 
 // New begins a batch.
 func New(o Options) *Gather {
@@ -109,17 +115,18 @@ func New(o Options) *Gather {
 	return g
 }
 
-// Full says whether the batch should end before an object of so many stored
-// bytes. The decoded size of a compressed object is not known before it is read,
-// so it is taken from the ratio of those read so far.
-func (g *Gather) Full(storedBytes int64) bool {
+// Full says whether the batch should end before an object. The decoded size of a
+// compressed one is not known before it is read, so it is taken from the ratio
+// of those read so far; which object is compressed is guessed from its name.
+// Neither guess has to be right: it only decides where a batch ends.
+func (g *Gather) Full(key string, storedBytes int64) bool {
 	l := g.opts.Limits
 	if len(g.ranges) == 0 {
 		return false
 	}
 	guess := storedBytes
-	if g.stored > 0 && g.bytes > g.stored {
-		guess = int64(float64(storedBytes) * float64(g.bytes) / float64(g.stored))
+	if g.packed > 0 && slices.Contains(packedNames, path.Ext(key)) {
+		guess = int64(float64(storedBytes) * float64(g.unpacked) / float64(g.packed))
 	}
 	return l.Objects > 0 && int64(len(g.ranges)) >= l.Objects ||
 		l.Records > 0 && g.read >= l.Records ||
@@ -159,7 +166,10 @@ func (g *Gather) Read(ctx context.Context, o Object, r io.Reader) error {
 	g.add(span, o.Late)
 	g.read += res.Records
 	g.bytes += res.Bytes
-	g.stored += span.Size
+	if span.Last && o.Info.From == 0 && res.Container != "plain" {
+		g.packed += span.Size
+		g.unpacked += res.Bytes
+	}
 	return nil
 }
 

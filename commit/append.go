@@ -141,8 +141,24 @@ func (l *Log) propose(ctx context.Context, p Proposal, head manifest.Snapshot, t
 			return occupant{}, sum, err
 		}
 	}
+	if err := l.syncChain(ctx); err != nil {
+		return occupant{}, sum, err
+	}
 	occ, err := l.settle(ctx, m.Seq, body)
 	return occ, sum, err
+}
+
+// syncChain makes sure that the head which is built on survives a loss of power:
+// in a directory a rival's manifest may be visible before it is durable.
+func (l *Log) syncChain(ctx context.Context) error {
+	s, ok := l.store.(object.Syncer)
+	if !ok {
+		return nil
+	}
+	if err := s.Sync(ctx, l.layout.Manifests()); err != nil {
+		return fmt.Errorf("sync the chain before building on it: %w", err)
+	}
+	return nil
 }
 
 // putState stores the runs of one proposal. Its key is used once.

@@ -153,6 +153,14 @@ type Upload interface {
 	Abort(ctx context.Context) error
 }
 
+// Syncer is the optional capability of a store whose entries may be visible
+// before they would survive a loss of power: a directory.
+type Syncer interface {
+	// Sync makes durable that the entries of a folder, which ends in "/", are
+	// there. Whoever builds on an entry that somebody else made calls it first.
+	Sync(ctx context.Context, folder string) error
+}
+
 // Requests counts calls as a provider would bill them: a listing counts one
 // per page, a multipart upload one Put per part plus two.
 type Requests struct {

@@ -10,7 +10,6 @@ import (
 	"batcher/commit"
 	"batcher/manifest"
 	"batcher/record"
-	"batcher/schema"
 	"batcher/segment"
 	"batcher/source"
 	"batcher/source/files"
@@ -171,127 +170,12 @@ func (r *run) prepare(ctx context.Context, objects []files.Object, limits batch.
 			t.learned = t.gather.Schema()
 			r.Logger.Debug("types widened: reading the batch again")
 		case errors.As(err, &broken) && !r.FailBroken:
-			t.broken[t.current] = broken
-			r.Logger.Warn("container is broken: the object is quarantined", "object", t.current, "reason", broken.Reason, "offset", broken.Offset)
+			t.quarantined(t.current, broken)
 		default:
 			return nil, err
 		}
 	}
 	return nil, fmt.Errorf("batch started over %d times: %w", maxRestarts, ErrNoProgress)
-}
-
-// try is one way to read a batch: what earlier ones learned, and where it is.
-type try struct {
-	*run
-	prepared  *prepared
-	published *schema.Schema
-	learned   *schema.Schema
-	limits    batch.Limits
-	broken    map[string]*record.BrokenError
-	stale     map[string]bool
-	cutoff    time.Time
-	gather    *batch.Gather
-	current   string // object being read
-	files     [2]int // numbers of the next files, main and dead
-}
-
-// read gathers objects into files until the batch is full, and seals it.
-func (t *try) read(ctx context.Context, objects []files.Object) error {
-	p := t.prepared
-	p.used = 0
-	p.main = t.output(ctx, t.Table, &t.files[0])
-	p.dead = t.output(ctx, t.Dead, &t.files[1])
-	t.gather = batch.New(batch.Options{
-		Schema: t.published, Learned: t.learned, Rules: t.Rules, Record: t.Record, Limits: t.limits,
-		Main: p.main.write, Dead: p.dead.write,
-	})
-	fetch := newFetcher(t.Source, objects)
-	defer fetch.stop()
-	for _, o := range objects {
-		if t.gather.Full(o.Size) || t.gather.Cut() || t.over() {
-			break
-		}
-		if err := t.object(ctx, fetch, o); err != nil {
-			return err
-		}
-		p.used++
-	}
-	var budget *batch.Budget
-	if t.opts.AcceptBad != AcceptBad {
-		budget = &t.Budget
-	}
-	var err error
-	if p.sealed, err = t.gather.Seal(budget); err != nil {
-		return err
-	}
-	if err := p.main.close(); err != nil {
-		return err
-	}
-	return p.dead.close()
-}
-
-// over says whether the batch has to end for the deadline's sake.
-func (t *try) over() bool {
-	return !t.cutoff.IsZero() && !t.gather.Empty() && t.Clock.Now().After(t.cutoff)
-}
-
-// object reads one object into the batch.
-func (t *try) object(ctx context.Context, fetch *fetcher, o files.Object) error {
-	t.current = o.Key
-	in := batch.Object{Key: o.Key, Info: source.Range{Key: o.Key, ETag: o.ETag, Size: o.Size, Modified: o.Modified, From: o.From}}
-	if o.Late {
-		in.Late = batch.Late
-	}
-	if broken := t.broken[o.Key]; broken != nil {
-		return t.gather.Quarantine(in, broken)
-	}
-	if t.stale[o.Key] {
-		return nil
-	}
-	if o.Exact != nil && !o.Exact.Last {
-		in.To = o.Exact.To
-	}
-	body, err := fetch.next(ctx, o)
-	if errors.Is(err, files.ErrStale) {
-		t.moved(o, err)
-		return nil
-	}
-	if err == nil {
-		err = t.gather.Read(ctx, in, body)
-		_ = body.Close()
-	}
-	if errors.Is(err, files.ErrStale) {
-		t.moved(o, err)
-		return record.ErrRestart
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", o.Key, err)
-	}
-	t.progress()
-	return nil
-}
-
-// moved leaves out an object that is gone or has changed since it was planned:
-// the next plan says what became of it.
-func (t *try) moved(o files.Object, err error) {
-	t.Logger.Warn("object is not as planned and waits for the next run", "object", o.Key, "error", err)
-	t.stale[o.Key] = true
-}
-
-func (t *try) output(ctx context.Context, table string, next *int) *output {
-	return &output{ctx: ctx, store: t.Store, opts: t.File, limit: t.FileBytes, table: table,
-		base: t.head.Manifest.Seq, attempt: t.prepared.attempt, next: next}
-}
-
-func (t *try) progress() {
-	if t.Step == nil {
-		return
-	}
-	objects, records, bytes := t.gather.Counts()
-	t.Step(Step{
-		Objects: t.report.Objects.Read + objects, Planned: t.report.planObjects,
-		Records: t.report.Rows.Read + records, Bytes: t.report.Bytes.Read + bytes, Batches: t.report.Batches,
-	})
 }
 
 // drop gives up the batch's files.
@@ -392,59 +276,4 @@ func (r *run) committed(ctx context.Context, p *prepared, out commit.Outcome) {
 			r.Logger.Warn("after-commit step failed and will be repeated by a later run", "error", err)
 		}
 	}
-}
-
-// explicit commits exactly the ranges that were asked for, as one batch.
-func (r *run) explicit(ctx context.Context) error {
-	for range maxReencodes {
-		coverage, plan, err := r.Source.Resolve(ctx, r.opts.Ranges, r.head.Manifest.Progress.Files, r.Set)
-		if err != nil {
-			return err
-		}
-		switch coverage {
-		case files.CoveredAll:
-			r.report.already()
-			return nil
-		case files.CoveredSome:
-			return &PartlyCoveredError{fmt.Sprintf("of %d ranges some are committed", len(r.opts.Ranges))}
-		}
-		r.report.planObjects = int64(len(plan.Objects))
-		p, err := r.prepare(ctx, plan.Objects, batch.Limits{})
-		if err != nil {
-			return err
-		}
-		if err := r.exact(p); err != nil {
-			p.drop(ctx)
-			return err
-		}
-		out, err := r.propose(ctx, p)
-		if err != nil {
-			return err
-		}
-		r.head = out.Head
-		switch out.Verdict {
-		case commit.Committed:
-			r.committed(ctx, p, out)
-			return nil
-		case commit.Abort:
-			return &SupersededError{out.Reason}
-		}
-		p.drop(ctx)
-	}
-	return fmt.Errorf("explicit range lost %d races: %w", maxReencodes, commit.ErrUnresolved)
-}
-
-// exact refuses a batch whose ranges are not the ones that were asked for.
-func (r *run) exact(p *prepared) error {
-	got := map[string]source.Range{}
-	for _, x := range p.sealed.Batch.Ranges.Items {
-		got[x.Key] = x
-	}
-	for _, want := range r.opts.Ranges {
-		x, ok := got[want.Key]
-		if !ok || x.From != want.From || x.To != want.To || x.Last != want.Last {
-			return &files.GapError{Key: want.Key, Position: want.From, Reason: fmt.Sprintf("range [%d, %d) was asked for, the object gives [%d, %d)", want.From, want.To, x.From, x.To)}
-		}
-	}
-	return nil
 }

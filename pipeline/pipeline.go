@@ -206,7 +206,7 @@ func (r *run) cutoff() time.Time {
 func (r *run) makePlan(ctx context.Context) error {
 	plan, err := r.Source.Plan(ctx, r.head.Manifest.Progress.Files, r.Set, r.Clock.Now())
 	if err != nil {
-		return fmt.Errorf("plan: %w", err)
+		return err
 	}
 	if r.plan == nil {
 		r.report.planned(plan)
@@ -228,8 +228,12 @@ func (p *Pipeline) Open(ctx context.Context) (manifest.Snapshot, error) {
 	return head, p.fits(head.Manifest.Config)
 }
 
-// create proves the store and writes the genesis.
+// create proves source and store and writes the genesis. The source comes first:
+// a mistyped path must not become the identity of a new pipeline.
 func (p *Pipeline) create(ctx context.Context) (manifest.Snapshot, error) {
+	if _, err := p.Source.Plan(ctx, nil, p.Set, p.Clock.Now()); err != nil {
+		return manifest.Snapshot{}, err
+	}
 	if p.Admit != nil {
 		if err := p.Admit(ctx); err != nil {
 			return manifest.Snapshot{}, err

@@ -13,7 +13,8 @@ import (
 )
 
 // Decoder is one try to decode one batch: Decode for each object in order, then
-// Flush. It is not safe for concurrent use. After an error it is spent.
+// Flush. It is not safe for concurrent use. After an error it is
+// spent, but for a BrokenError before which no record of the object was taken.
 type Decoder struct {
 	opt     Options
 	limits  Limits
@@ -112,14 +113,15 @@ func (d *Decoder) object(o Object) (Result, error) {
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			return Result{}, err
+		if err == nil {
+			err = d.run(&t, r)
 		}
-		if err := d.run(&t, r); err != nil {
-			return Result{}, err
+		if err != nil {
+			return Result{}, t.taken(err)
 		}
 	}
-	return d.finish(o, &t)
+	res, err := d.finish(o, &t)
+	return res, t.taken(err)
 }
 
 // finish reads what must be read behind the last record.
@@ -154,6 +156,15 @@ type tally struct {
 	left    int   // bytes of the run behind it
 	records int64
 	sum     source.Hash
+}
+
+// taken notes in a BrokenError how many records were taken before it.
+func (t *tally) taken(err error) error {
+	var broken *BrokenError
+	if errors.As(err, &broken) {
+		broken.Taken = t.records
+	}
+	return err
 }
 
 func (t *tally) full() bool {

@@ -62,6 +62,7 @@ var ErrRestart = errors.New("types widened: decode the batch again with what was
 type BrokenError struct {
 	Reason string
 	Offset int64 // decoded bytes read before
+	Taken  int64 // records of the object taken before; if none, the decoder may go on with the next object
 	Err    error // what the decompressor said, if anything
 }
 

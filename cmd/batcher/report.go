@@ -138,39 +138,67 @@ func (r report) line() (string, error) {
 	return string(text) + "\n", nil
 }
 
+// maxFilesShown bounds the files that the report for people names.
+const maxFilesShown = 5
+
 // text is the report for people.
 func (r report) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s", r.Outcome)
-	if r.Seq != nil {
-		fmt.Fprintf(&b, " seq %d", *r.Seq)
+	switch {
+	case r.Outcome == outcomeEmpty:
+		fmt.Fprintf(&b, "nothing to do: all %d objects are consumed\n", r.Progress.Objects)
+	case r.Outcome == outcomeAlready:
+		b.WriteString("already committed: nothing was written\n")
+	default:
+		b.WriteString(r.counts())
 	}
-	fmt.Fprintf(&b, ": %d batches, %d objects, %d records → %d rows", r.Batches, r.Objects.Read, r.Rows.Read, r.Rows.Written)
 	for _, part := range []struct {
 		count int64
 		name  string
-	}{{r.Rows.Late, "late"}, {r.Rows.Dead, "dead"}, {r.Rows.Duplicate, "duplicate"}} {
-		if part.count > 0 {
-			fmt.Fprintf(&b, ", %d %s", part.count, part.name)
-		}
-	}
-	fmt.Fprintf(&b, " in %s\n", time.Duration(r.DurationMS)*time.Millisecond)
-	for _, part := range []struct {
-		count int64
-		name  string
-	}{{r.Objects.Late, "late"}, {r.Objects.Changed, "changed since they were consumed"}, {r.Objects.Quarantined, "quarantined"}} {
+	}{{r.Objects.Late, "late"}, {r.Objects.Changed, "changed since they were consumed, left alone"}, {r.Objects.Quarantined, "quarantined: their container is broken"}} {
 		if part.count > 0 {
 			fmt.Fprintf(&b, "  %d objects %s\n", part.count, part.name)
 		}
 	}
 	for _, c := range r.Conflicts {
-		fmt.Fprintf(&b, "  %s.%s: %d values did not fit (%s)\n", c.Table, c.Column, c.Count, c.Cure)
+		cure := ""
+		if c.Cure != "" {
+			cure = " (" + c.Cure + ")"
+		}
+		fmt.Fprintf(&b, "  %s.%s: %d values did not fit and stand in _rescued%s\n", c.Table, c.Column, c.Count, cure)
+	}
+	for i, f := range r.Files {
+		if i == maxFilesShown {
+			fmt.Fprintf(&b, "  … and %d more files (batcher files)\n", len(r.Files)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  %s: %d rows, %d bytes in %s\n", f.Table, f.Rows, f.Bytes, f.URI)
 	}
 	if r.Lag.Objects > 0 {
 		fmt.Fprintf(&b, "  left to read: %d objects, %d bytes\n", r.Lag.Objects, r.Lag.Bytes)
 	}
 	if r.Query != "" {
-		fmt.Fprintf(&b, "  query: %s\n", r.Query)
+		fmt.Fprintf(&b, "query it: %s\n", r.Query)
 	}
+	return b.String()
+}
+
+// counts is the first line of the report of a run that did something.
+func (r report) counts() string {
+	var b strings.Builder
+	b.WriteString(r.Outcome)
+	if r.Seq != nil {
+		fmt.Fprintf(&b, " manifest %d", *r.Seq)
+	}
+	fmt.Fprintf(&b, ": %d batches, %d objects, %d records → %d rows", r.Batches, r.Objects.Read, r.Rows.Read, r.Rows.Written)
+	for _, part := range []struct {
+		count int64
+		name  string
+	}{{r.Rows.Late, "late"}, {r.Rows.Dead, "dead letters"}, {r.Rows.Duplicate, "duplicates"}} {
+		if part.count > 0 {
+			fmt.Fprintf(&b, ", %d %s", part.count, part.name)
+		}
+	}
+	fmt.Fprintf(&b, " in %s\n", time.Duration(r.DurationMS)*time.Millisecond)
 	return b.String()
 }

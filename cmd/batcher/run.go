@@ -39,7 +39,7 @@ func runPipeline(ctx context.Context, c *call, o runOptions) (report, error) {
 		}
 	}
 	rep, err := r.pipeline(c).Run(ctx, opts)
-	return r.report(rep, err), err
+	return r.report(c, rep, err), err
 }
 
 // readRanges reads what show printed: a manifest, or its list of ranges.
@@ -76,7 +76,7 @@ func readRanges(c *call, name string) ([]source.Range, error) {
 }
 
 // report turns what a run did into the report of the command line.
-func (r *rooms) report(p pipeline.Report, failure error) report {
+func (r *rooms) report(c *call, p pipeline.Report, failure error) report {
 	out := report{
 		Outcome: string(p.Outcome), Batches: p.Batches,
 		Rows:       reportRows{p.Rows.Read, p.Rows.Written, p.Rows.Late, p.Rows.Dead, p.Rows.Duplicate},
@@ -98,7 +98,7 @@ func (r *rooms) report(p pipeline.Report, failure error) report {
 		out.Files = append(out.Files, reportFile{Table: tableOf(f), URI: r.uri(f.Key), Rows: f.Rows, Bytes: f.Size})
 	}
 	out.Conflicts = conflicts(string(r.cfg.Table), p.Notes)
-	out.Query = r.query(out)
+	out.Query = query(c, out)
 	var budget *batch.BudgetError
 	if failure != nil && errors.As(failure, &budget) {
 		out = out.failed(failure)
@@ -110,11 +110,15 @@ func (r *rooms) report(p pipeline.Report, failure error) report {
 }
 
 // query says how to read what was committed.
-func (r *rooms) query(rep report) string {
+func query(c *call, rep report) string {
 	if rep.Batches == 0 || rep.Rows.Written == 0 {
 		return ""
 	}
-	return fmt.Sprintf("batcher ddl duckdb --no-extension | duckdb   (or: batcher head)")
+	file := ""
+	if c.Config != "pipeline.yaml" {
+		file = " -c " + c.Config
+	}
+	return fmt.Sprintf("batcher head%[1]s   or   batcher ddl duckdb --no-extension%[1]s | duckdb", file)
 }
 
 func tableOf(f manifest.File) string {

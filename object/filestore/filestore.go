@@ -55,6 +55,7 @@ var (
 	_ object.Store    = (*Store)(nil)
 	_ object.Uploader = (*Store)(nil)
 	_ object.Meter    = (*Store)(nil)
+	_ object.Syncer   = (*Store)(nil)
 )
 
 // New returns the store in directory dir, which need not exist: the first
@@ -157,4 +158,21 @@ func tag(info fs.FileInfo) string {
 // describe turns what the file system says into an object.Info.
 func describe(key string, info fs.FileInfo) object.Info {
 	return object.Info{Key: key, Size: info.Size(), ETag: tag(info), Modified: info.ModTime().UTC()}
+}
+
+// Sync implements object.Syncer. It also makes durable that the folder itself
+// is there. An absent folder has nothing to lose.
+func (s *Store) Sync(ctx context.Context, folder string) error {
+	dir, err := s.path("sync", strings.TrimSuffix(folder, "/"))
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("sync %s: %w", folder, err)
+	}
+	err = s.syncDirs(dir)
+	if err != nil && !isAbsent(err) {
+		return fmt.Errorf("sync %s: %w: %w", folder, object.ErrUnknown, err)
+	}
+	return nil
 }

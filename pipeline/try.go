@@ -1,0 +1,139 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"batcher/batch"
+	"batcher/record"
+	"batcher/schema"
+	"batcher/source"
+	"batcher/source/files"
+)
+
+// try is one way to read a batch: what earlier ones learned, and where it is.
+type try struct {
+	*run
+	prepared  *prepared
+	published *schema.Schema
+	learned   *schema.Schema
+	limits    batch.Limits
+	broken    map[string]*record.BrokenError
+	stale     map[string]bool
+	cutoff    time.Time
+	gather    *batch.Gather
+	current   string // object being read
+	files     [2]int // numbers of the next files, main and dead
+}
+
+// read gathers objects into files until the batch is full, and seals it.
+func (t *try) read(ctx context.Context, objects []files.Object) error {
+	p := t.prepared
+	p.used = 0
+	p.main = t.output(ctx, t.Table, &t.files[0])
+	p.dead = t.output(ctx, t.Dead, &t.files[1])
+	t.gather = batch.New(batch.Options{
+		Schema: t.published, Learned: t.learned, Rules: t.Rules, Record: t.Record, Limits: t.limits,
+		Main: p.main.write, Dead: p.dead.write,
+	})
+	fetch := newFetcher(t.Source, objects)
+	defer fetch.stop()
+	for _, o := range objects {
+		if t.gather.Full(o.Key, o.Size) || t.gather.Cut() || t.over() {
+			break
+		}
+		if err := t.object(ctx, fetch, o); err != nil {
+			return err
+		}
+		p.used++
+	}
+	var budget *batch.Budget
+	if t.opts.AcceptBad != AcceptBad {
+		budget = &t.Budget
+	}
+	var err error
+	if p.sealed, err = t.gather.Seal(budget); err != nil {
+		return err
+	}
+	if err := p.main.close(); err != nil {
+		return err
+	}
+	return p.dead.close()
+}
+
+// over says whether the batch has to end for the deadline's sake.
+func (t *try) over() bool {
+	return !t.cutoff.IsZero() && !t.gather.Empty() && t.Clock.Now().After(t.cutoff)
+}
+
+// object reads one object into the batch.
+func (t *try) object(ctx context.Context, fetch *fetcher, o files.Object) error {
+	t.current = o.Key
+	in := batch.Object{Key: o.Key, Info: source.Range{Key: o.Key, ETag: o.ETag, Size: o.Size, Modified: o.Modified, From: o.From}}
+	if o.Late {
+		in.Late = batch.Late
+	}
+	if broken := t.broken[o.Key]; broken != nil {
+		return t.gather.Quarantine(in, broken)
+	}
+	if t.stale[o.Key] {
+		return nil
+	}
+	if o.Exact != nil && !o.Exact.Last {
+		in.To = o.Exact.To
+	}
+	body, err := fetch.next(ctx, o)
+	if errors.Is(err, files.ErrStale) {
+		t.moved(o, err)
+		return nil
+	}
+	if err == nil {
+		err = t.gather.Read(ctx, in, body)
+		_ = body.Close()
+	}
+	if errors.Is(err, files.ErrStale) {
+		t.moved(o, err)
+		return record.ErrRestart
+	}
+	var broken *record.BrokenError
+	if errors.As(err, &broken) && broken.Taken == 0 && !t.FailBroken {
+		t.quarantined(o.Key, broken)
+		return t.gather.Quarantine(in, broken)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.Key, err)
+	}
+	t.progress()
+	return nil
+}
+
+// quarantined notes that an object cannot be read.
+func (t *try) quarantined(key string, broken *record.BrokenError) {
+	t.broken[key] = broken
+	t.Logger.Warn("container is broken: the object is quarantined", "object", key, "reason", broken.Reason, "offset", broken.Offset)
+}
+
+// moved leaves out an object that is gone or has changed since it was planned:
+// the next plan says what became of it.
+func (t *try) moved(o files.Object, err error) {
+	t.Logger.Warn("object is not as planned and waits for the next run", "object", o.Key, "error", err)
+	t.stale[o.Key] = true
+}
+
+func (t *try) output(ctx context.Context, table string, next *int) *output {
+	return &output{ctx: ctx, store: t.Store, opts: t.File, limit: t.FileBytes, table: table,
+		base: t.head.Manifest.Seq, attempt: t.prepared.attempt, next: next}
+}
+
+func (t *try) progress() {
+	if t.Step == nil {
+		return
+	}
+	objects, records, bytes := t.gather.Counts()
+	t.Step(Step{
+		Objects: t.report.Objects.Read + objects, Planned: t.report.planObjects,
+		Records: t.report.Rows.Read + records, Bytes: t.report.Bytes.Read + bytes, Batches: t.report.Batches,
+	})
+}
