@@ -267,10 +267,10 @@ func TestBucketsThatAreMissingOrRefuseAccess(t *testing.T) {
 	if r := w.run("run", "-q", "--set", "store=s3://no-such-bucket/x"); r.code != exitUnavailable || !strings.Contains(r.stderr, "no-such-bucket") {
 		t.Errorf("missing bucket: exit %d: %s", r.code, r.stderr)
 	}
-	if r := w.run("run", "-q", "--set", "source.files.path=s3://no-such-bucket/x"); r.code != exitUnavailable || !strings.Contains(r.stderr, "no-such-bucket") {
+	if r := w.run("run", "-q", "--set", "source.files.path=s3://no-such-source/x"); r.code != exitUnavailable || !strings.Contains(r.stderr, "no-such-source") {
 		t.Errorf("missing source bucket: exit %d: %s", r.code, r.stderr)
 	}
-	if r := w.run("run", "-q"); r.code != exitOK || !strings.HasPrefix(r.stdout, "empty") {
+	if r := w.run("run", "-q"); r.code != exitOK || !strings.HasPrefix(r.stdout, "nothing to do") {
 		t.Errorf("empty prefix: exit %d: %s%s", r.code, r.stdout, r.stderr)
 	}
 	const wrong = "wrong-secret-that-must-not-be-printed"

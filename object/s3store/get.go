@@ -19,7 +19,7 @@ import (
 // Get implements object.Store with one GetObject. A range beyond the end,
 // which the service answers with 416, costs a HeadObject more.
 func (s *Store) Get(ctx context.Context, key string, opts object.GetOptions) (io.ReadCloser, object.Info, error) {
-	what := "get " + key
+	what := "get " + s.place(key)
 	if _, _, err := opts.Span(0); err != nil || key == "" {
 		return nil, object.Info{}, fmt.Errorf("%s: %w", what, errors.Join(err, orEmptyKey(key)))
 	}

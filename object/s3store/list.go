@@ -39,7 +39,7 @@ func (s *Store) List(ctx context.Context, prefix string, depth object.Depth) ite
 
 // ListPage implements object.Pager.
 func (s *Store) ListPage(ctx context.Context, prefix string, depth object.Depth, token string) ([]object.Info, string, error) {
-	what := fmt.Sprintf("list %q", prefix)
+	what := "list " + s.place(prefix)
 	if prefix != "" && !strings.HasSuffix(prefix, "/") {
 		return nil, "", fmt.Errorf("%s: the prefix must end in a slash: %w", what, object.ErrUnsupported)
 	}

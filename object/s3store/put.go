@@ -21,7 +21,7 @@ import (
 // Put implements object.Store with one PutObject. The service tells no time,
 // so that Info.Modified is zero.
 func (s *Store) Put(ctx context.Context, key string, body []byte, cond object.Condition) (object.Info, error) {
-	what := "put " + key
+	what := "put " + s.place(key)
 	if err := orEmptyKey(key); err != nil {
 		return object.Info{}, fmt.Errorf("%s: %w", what, err)
 	}
@@ -48,7 +48,7 @@ func (s *Store) Put(ctx context.Context, key string, body []byte, cond object.Co
 // Delete implements object.Store. In a bucket with versions it leaves a delete
 // marker.
 func (s *Store) Delete(ctx context.Context, key string) error {
-	what := "delete " + key
+	what := "delete " + s.place(key)
 	if err := orEmptyKey(key); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

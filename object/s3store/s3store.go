@@ -221,3 +221,6 @@ func (s *Store) String() string {
 
 // Requests implements object.Meter. Every HTTP request counts, failed ones too.
 func (s *Store) Requests() object.Requests { return s.count.requests() }
+
+// place names a key or a prefix of keys for people.
+func (s *Store) place(key string) string { return "s3://" + s.bucket + "/" + s.prefix + key }

@@ -35,7 +35,7 @@ func (s *Store) Upload(ctx context.Context, key string) (object.Upload, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("upload %s: %w", key, err)
 	}
-	return &upload{store: s, ctx: ctx, key: key, what: "upload " + key}, nil
+	return &upload{store: s, ctx: ctx, key: key, what: "upload " + s.place(key)}, nil
 }
 
 // upload belongs to one goroutine.
