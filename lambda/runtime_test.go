@@ -62,7 +62,7 @@ func child(script string) lambda.Runner {
 			panic(err)
 		}
 		if r.Code != 0 {
-			return report, r.Code, errors.New(r.Message)
+			return append(report, '\n'), r.Code, errors.New(r.Message) // as the command line prints it
 		}
 		return report, 0, nil
 	}

@@ -1,6 +1,7 @@
 package lambda
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,8 +42,8 @@ func (f *function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	if !errors.As(err, &failed) {
 		return nil, err
 	}
-	if len(failed.Report) > 0 {
-		_, _ = fmt.Fprintf(f.stdout, "%s\n", failed.Report) // a log that is gone changes no answer
+	if report := bytes.TrimSpace(failed.Report); len(report) > 0 {
+		_, _ = fmt.Fprintf(f.stdout, "%s\n", report) // a log that is gone changes no answer
 	}
 	stack := stackOf(failed)
 	if stack != nil {
