@@ -22,12 +22,12 @@ help: ## list the targets
 build: ## build the static binary bin/batcher
 	$(STATIC) -ldflags "$(LDFLAGS)" -o bin/batcher ./cmd/batcher
 
+# Tests read sample files below BATCHER_SAMPLES, if it is set.
 test: ## run all tests, then print the figures that they noted
 	@figures=$$(mktemp) || exit 1; \
 	trap 'rm -f "$$figures"' EXIT; \
 	code=0; \
-	BATCHER_FIGURES="$$figures" BATCHER_SAMPLES="$${BATCHER_SAMPLES:-}" \
-		$(GO) test -timeout $(TEST_TIMEOUT) $(PACKAGES) || code=$$?; \
+	BATCHER_FIGURES="$$figures" $(GO) test -timeout $(TEST_TIMEOUT) $(PACKAGES) || code=$$?; \
 	if [ -s "$$figures" ]; then echo; echo "Figures"; sort "$$figures" | sed 's/^/  /'; fi; \
 	exit $$code
 
