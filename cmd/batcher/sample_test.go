@@ -112,3 +112,36 @@ func (w *world) localFiles() []string {
 	}
 	return out
 }
+
+// TestTheDuckDBScriptRuns plays what `ddl duckdb --no-extension` prints, with the
+// dead-letter table and a view of the newest rows.
+func TestTheDuckDBScriptRuns(t *testing.T) {
+	w := newWorld(t, nil, localFile)
+	w.write("in/a.ndjson", "{\"k\":1,\"v\":\"old\"}\n{\"k\":2,\"v\":\"it's\"}\nbroken\n")
+	w.write("in/b.ndjson", "{\"k\":1,\"v\":\"new\"}\n")
+	var rep report
+	w.must(&rep, "run")
+	duck, err := localdev.OpenDuckDB(t.Context())
+	if err != nil {
+		t.Fatalf("this test needs DuckDB: %v", err)
+	}
+	script := w.run("ddl", "duckdb", "--no-extension", "--latest-by", "k").stdout
+	for query, want := range map[string]int64{
+		"SELECT count(*) AS n FROM events":                                    3,
+		"SELECT count(DISTINCT _id) AS n FROM events":                         3,
+		"SELECT count(*) AS n FROM events_dead":                               1,
+		"SELECT count(*) AS n FROM events_latest":                             2,
+		"SELECT count(*) AS n FROM events_latest WHERE v IN ('new', 'it''s')": 2,
+	} {
+		got, err := duck.Query(t.Context(), script+query)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", query, err, script)
+		}
+		if n := number(t, got[0]["n"]); n != want {
+			t.Errorf("%s: %d, want %d", query, n, want)
+		}
+	}
+	if r := w.run("ddl", "duckdb"); r.code != exitUsage || !strings.Contains(r.stderr, "--no-extension") {
+		t.Errorf("ddl without the projection: exit %d: %s", r.code, r.stderr)
+	}
+}

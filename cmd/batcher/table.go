@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,8 @@ func ddl(ctx context.Context, c *call, o ddlOptions) error {
 	fmt.Fprintf(&b, "-- Tables of pipeline %s as of manifest %d.\n", r.cfg.Name, s.Manifest.Seq)
 	b.WriteString("-- The list of files is fixed here: run this command again to see later batches.\n")
 	if r.cfg.Store.IsS3() {
-		b.WriteString(secret(string(r.cfg.S3.Endpoint), r.cfg.S3.Region))
+		endpoint := cmp.Or(string(r.cfg.S3.Endpoint), variable(c.Environ, "AWS_ENDPOINT_URL_S3"), variable(c.Environ, "AWS_ENDPOINT_URL"))
+		b.WriteString(secret(endpoint, cmp.Or(r.cfg.S3.Region, variable(c.Environ, "AWS_REGION"))))
 	}
 	for _, name := range []string{string(r.cfg.Table), string(r.cfg.DeadLetters.Table)} {
 		if err := r.view(ctx, &b, s, name); err != nil {
