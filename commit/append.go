@@ -77,6 +77,9 @@ func (l *Log) Append(ctx context.Context, p Proposal) (Outcome, error) {
 		if err != nil {
 			return l.failed(ctx, p, head, err)
 		}
+		if err := l.LoadLists(ctx, occ.m); err != nil {
+			return Outcome{Head: head}, err
+		}
 		next, err := head.Apply(occ.m, occ.sum)
 		if err != nil {
 			return Outcome{Head: head}, fmt.Errorf("%w: fork at manifest %d: %w", ErrDamaged, int64(occ.m.Seq), err)
@@ -89,13 +92,28 @@ func (l *Log) Append(ctx context.Context, p Proposal) (Outcome, error) {
 			return Outcome{Decision: Decision{Verdict: Committed}, Head: head, Rivals: rivals,
 				Receipt: Receipt{occ.m.Seq, occ.m.Attempt, occ.sum}}, nil
 		}
-		if err := l.LoadRanges(ctx, occ.m); err != nil {
-			return Outcome{Head: head}, err
-		}
 		l.log.Debug("lost a slot", "seq", int64(occ.m.Seq), "attempt", p.Attempt.String(), "rival", occ.m.Attempt.String())
 		rivals = append(rivals, occ.m)
+		if head, rivals, err = l.catchUp(ctx, head, rivals); err != nil {
+			return Outcome{Head: head}, err
+		}
 	}
 	return Outcome{Head: head}, fmt.Errorf("%w: lost %d races in a row", ErrUnresolved, l.budget.Rebases)
+}
+
+// catchUp reads the slots above head that are taken already, so that a proposal
+// which has fallen behind meets them as rivals without fighting for each.
+func (l *Log) catchUp(ctx context.Context, head manifest.Snapshot, rivals []*manifest.Manifest) (manifest.Snapshot, []*manifest.Manifest, error) {
+	for {
+		o, taken, err := l.probe(ctx, occupant{head.Manifest, head.SHA256}, head.Manifest.Seq+1)
+		if err != nil || !taken {
+			return head, rivals, err
+		}
+		if err := l.LoadLists(ctx, o.m); err != nil {
+			return head, rivals, err
+		}
+		head, rivals = manifest.Snapshot{Manifest: o.m, SHA256: o.sum}, append(rivals, o.m)
+	}
 }
 
 // failed ends a proposal that could not be made. Ranges that the head's own
@@ -133,7 +151,7 @@ func (l *Log) propose(ctx context.Context, p Proposal, head manifest.Snapshot, t
 		return occupant{}, manifest.SHA256{}, err
 	}
 	sum := manifest.Sum(body)
-	if _, err := head.Apply(m, sum); err != nil {
+	if err := readBack(head, body, m, pack); err != nil {
 		return occupant{}, sum, fmt.Errorf("own proposal, nothing was written: %w", err)
 	}
 	if len(pack.Bytes()) > 0 {
@@ -157,6 +175,29 @@ func (l *Log) syncChain(ctx context.Context) error {
 	}
 	if err := s.Sync(ctx, l.layout.Manifests()); err != nil {
 		return fmt.Errorf("sync the chain before building on it: %w", err)
+	}
+	return nil
+}
+
+// readBack is what every reader will do with a proposal, done before it is put: a
+// slot can never be repaired. m is what body was encoded from; its lists are in
+// place, so that it is held to all rules.
+func readBack(head manifest.Snapshot, body []byte, m *manifest.Manifest, pack *segment.Pack) error {
+	read, err := manifest.DecodeManifest(body)
+	if err != nil {
+		return fmt.Errorf("it cannot be read back: %w", err)
+	}
+	for _, version := range []*manifest.Manifest{read, m} {
+		if _, err := head.Apply(version, manifest.Sum(body)); err != nil {
+			return err
+		}
+	}
+	for name, t := range read.Tables {
+		if r := t.Schema.Ref; r != nil && r.Key == pack.Key() {
+			if _, err := manifest.DecodeSchema(pack.Bytes()[r.Offset : r.Offset+r.Size]); err != nil {
+				return fmt.Errorf("schema of %q cannot be read back: %w", name, err)
+			}
+		}
 	}
 	return nil
 }

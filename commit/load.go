@@ -46,9 +46,18 @@ func (l *Log) Load(ctx context.Context, ref segment.Ref) ([]byte, error) {
 	return run, nil
 }
 
-// LoadRanges fills in the ranges and touched objects of a manifest where they
-// stand elsewhere.
-func (l *Log) LoadRanges(ctx context.Context, m *manifest.Manifest) (err error) {
+// LoadLists fills in the ranges, touched objects and files of a manifest where
+// they stand elsewhere, so that it can be held to every rule.
+func (l *Log) LoadLists(ctx context.Context, m *manifest.Manifest) (err error) {
+	for name, t := range m.Tables {
+		if t.Add.Items, err = loadList(ctx, l, t.Add); err != nil {
+			return err
+		}
+		if t.Remove.Items, err = loadList(ctx, l, t.Remove); err != nil {
+			return err
+		}
+		m.Tables[name] = t
+	}
 	if m.Batch == nil {
 		return nil
 	}
@@ -71,7 +80,11 @@ func (l *Log) LoadSchema(ctx context.Context, ref manifest.SchemaRef) (*schema.S
 	if err != nil {
 		return nil, err
 	}
-	return manifest.DecodeSchema(run)
+	s, err := manifest.DecodeSchema(run)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, ref.Ref.Key, err)
+	}
+	return s, nil
 }
 
 // LoadConsumed returns the refs of the consumed segments of a progress.

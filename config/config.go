@@ -137,9 +137,9 @@ type Schema struct {
 // Nested bounds which nested values become structs and lists. What lies beyond
 // is kept as its JSON text.
 type Nested struct {
-	MaxDepth   int64 `yaml:"max_depth" min:"0"`   // levels; default 4
-	MaxLeaves  int64 `yaml:"max_leaves" min:"1"`  // leaf columns under one top-level field; default 128
-	MinRecords int64 `yaml:"min_records" min:"1"` // records a shape must be seen in; default 100
+	MaxDepth   int64 `yaml:"max_depth" min:"1" max:"32"` // levels; default 4
+	MaxLeaves  int64 `yaml:"max_leaves" min:"1"`         // leaf columns under one top-level field; default 128
+	MinRecords int64 `yaml:"min_records" min:"1"`        // records a shape must be seen in; default 100
 }
 
 // Column pins the type of one field.

@@ -80,7 +80,7 @@ source:
     on_broken: fail
 table: clicks
 batch: {max_bytes: 500KB, max_records: 7, max_objects: 2}
-schema: {nested: {max_depth: 0, max_leaves: 1, min_records: 2}, names: snake}
+schema: {nested: {max_depth: 1, max_leaves: 1, min_records: 2}, names: snake}
 dead_letters: {table: bad, fail_above: {ratio: 0, min_records: 0}}
 parquet: {compression: snappy, target_file_bytes: 1TiB}
 `, config.Options{})
@@ -89,7 +89,7 @@ parquet: {compression: snappy, target_file_bytes: 1TiB}
 		"Name:clicks-2 Store:s3://lake/prod S3:{Endpoint:http://minio:9000 Region:eu PathStyle:0x", "CAFile:/etc/batcher/tls/ca.pem Profile:ops RoleARN:arn SSEKMSKey:key}",
 		"Path:s3://raw/app S3:{Endpoint: Region:us", "Include:[**/*.ndjson] Exclude:[tmp/**] TimePath:*/{yyyy}/{MM}/{dd}/ Relist:1h30m0s Start:2026-11-01T00:00:00Z Format:ndjson",
 		"Lookback:1h30m0s Settle:{Auto:false Age:250ms} OnChange:fail OnBroken:fail", "Table:clicks Batch:{MaxBytes:500000 MaxRecords:7 MaxObjects:2}",
-		"Nested:{MaxDepth:0 MaxLeaves:1 MinRecords:2}", "Names:snake", "DeadLetters:{Table:bad FailAbove:{Ratio:0 MinRecords:0}}", "Parquet:{Compression:snappy TargetFileBytes:1099511627776}",
+		"Nested:{MaxDepth:1 MaxLeaves:1 MinRecords:2}", "Names:snake", "DeadLetters:{Table:bad FailAbove:{Ratio:0 MinRecords:0}}", "Parquet:{Compression:snappy TargetFileBytes:1099511627776}",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s\nin %s", want, got)

@@ -2,8 +2,10 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"batcher/schema"
 	"batcher/segment"
 	"batcher/source"
 )
@@ -133,6 +135,24 @@ func checkBatch(p *Snapshot, m *Manifest) (string, string) {
 	return "", ""
 }
 
+// consumes says whether manifests of a kind may move the progress.
+func (k Kind) consumes() bool {
+	switch k {
+	case Data, Replace, Gap, Rewind:
+		return true
+	}
+	return false
+}
+
+// writes says whether manifests of a kind may change tables.
+func (k Kind) writes() bool {
+	switch k {
+	case Data, Compact, Rewrite, Replay, Replace, Republish, Rewind:
+		return true
+	}
+	return false
+}
+
 func checkProgress(p *Snapshot, m *Manifest) (string, string) {
 	if m.Kind == Rewind {
 		return "", ""
@@ -148,6 +168,9 @@ func checkProgress(p *Snapshot, m *Manifest) (string, string) {
 	}
 	if after.Count < before.Count {
 		return broken("I4", "consumed objects fall from %d to %d", before.Count, after.Count)
+	}
+	if !m.Kind.consumes() && (after.Count != before.Count || after.Sum != before.Sum || !after.Newest.Equal(before.Newest) || !slices.Equal(after.Open, before.Open)) {
+		return broken("I4", "kind %s moves the progress", m.Kind)
 	}
 	if m.Kind != Data || !m.Batch.Ranges.Loaded() {
 		return "", ""
@@ -228,12 +251,20 @@ func checkTables(p *Snapshot, m *Manifest) (string, string) {
 }
 
 func checkTable(name string, before, t *Table, m *Manifest) (string, string) {
+	if schemas := [2]*schema.Schema{before.Schema.Inline, t.Schema.Inline}; schemas[0] != nil && schemas[1] != nil && m.Kind != Rewrite && m.Kind != Rewind {
+		if err := schema.CheckGrowth(schemas[0], schemas[1]); err != nil {
+			return broken("I20", "table %q: %v", name, err)
+		}
+	}
 	touched := t.Add.Count > 0 || t.Remove.Count > 0 || t.Schema.SHA256 != before.Schema.SHA256
 	version := before.Version
 	last := before.LastSeq
 	if touched {
 		version++
 		last = m.Seq
+	}
+	if touched && !m.Kind.writes() {
+		return broken("I16", "kind %s changes table %q", m.Kind, name)
 	}
 	if t.Version != version || t.LastSeq != last {
 		return broken("I16", "table %q has version %d of seq %d, want %d of %d", name, t.Version, t.LastSeq, version, last)

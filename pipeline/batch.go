@@ -135,6 +135,8 @@ func (r *run) replan(ctx context.Context) error {
 	for _, o := range r.queue {
 		if !o.Modified.After(r.begun) || o.From > 0 {
 			kept = append(kept, o)
+		} else {
+			r.leftOut = true
 		}
 	}
 	r.queue = kept
@@ -156,21 +158,24 @@ func (r *run) prepare(ctx context.Context, objects []files.Object, limits batch.
 	}
 	t := &try{run: r, prepared: p, published: published, limits: limits,
 		broken: map[string]*record.BrokenError{}, stale: map[string]bool{}, cutoff: r.cutoff()}
-	for range maxRestarts {
+	for restarts := 0; restarts < maxRestarts; {
 		err := t.read(ctx, objects)
 		if err == nil {
+			r.stale += len(t.stale)
 			return p, nil
 		}
 		p.drop(ctx)
 		var broken *record.BrokenError
 		switch {
 		case ctx.Err() != nil:
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", ctx.Err(), err)
 		case errors.Is(err, record.ErrRestart):
+			restarts++
 			t.learned = t.gather.Schema()
 			r.Logger.Debug("types widened: reading the batch again")
-		case errors.As(err, &broken) && !r.FailBroken:
+		case errors.As(err, &broken) && !r.FailBroken: // at most once for each object
 			t.quarantined(t.current, broken)
+			r.distrust = true
 		default:
 			return nil, err
 		}
@@ -195,7 +200,10 @@ func (r *run) propose(ctx context.Context, p *prepared) (commit.Outcome, error) 
 	b := p.sealed.Batch
 	delta := files.Delta{Ranges: b.Ranges.Items, Start: r.Start}
 	if r.plan != nil && !p.sealed.Cut && p.used == len(r.queue) && !r.plan.More {
-		delta.Touched, delta.Gaps, delta.Relisted = r.plan.Touched, r.plan.Gaps, r.plan.Relisted
+		delta.Touched, delta.Gaps = r.plan.Touched, r.plan.Gaps
+		if !r.leftOut {
+			delta.Relisted = r.plan.Relisted
+		}
 		p.carries = true
 	}
 	return r.Log.Append(ctx, commit.Proposal{
@@ -212,7 +220,7 @@ func (r *run) propose(ctx context.Context, p *prepared) (commit.Outcome, error) 
 // remember commits what a plan found when no batch carried it: touched objects,
 // gaps, and that everything was listed.
 func (r *run) remember(ctx context.Context) error {
-	if len(r.plan.Touched) == 0 && len(r.plan.Gaps) == 0 && r.plan.Relisted.IsZero() {
+	if len(r.plan.Touched) == 0 && len(r.plan.Gaps) == 0 && (r.plan.Relisted.IsZero() || r.leftOut) {
 		return nil
 	}
 	p := &prepared{base: r.head, main: &output{}, dead: &output{}}

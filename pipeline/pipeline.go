@@ -122,14 +122,18 @@ var ErrNoProgress = errors.New("no progress")
 // run is the state of one invocation.
 type run struct {
 	*Pipeline
-	opts    Options
-	head    manifest.Snapshot
-	report  Report
-	begun   time.Time
-	queue   []files.Object // what is left of the plan
-	plan    *files.Plan
-	slow    time.Duration // longest batch so far
-	replans int           // since the last commit
+	opts     Options
+	head     manifest.Snapshot
+	report   Report
+	begun    time.Time
+	queue    []files.Object // what is left of the plan
+	plan     *files.Plan
+	stale    int           // objects that were not as planned
+	leftOut  bool          // the plan in force left objects to a later run
+	distrust bool          // a container broke late: check others before records of them are taken
+	planned  int           // batches and no-ops when the plan in force was made
+	slow     time.Duration // longest batch so far
+	replans  int           // since the last commit
 }
 
 // Run drains what was there at its start. The report is filled in whether it
@@ -158,8 +162,8 @@ func (r *run) drain(ctx context.Context) error {
 	}
 	for r.opts.MaxBatches == 0 || r.report.Batches < r.opts.MaxBatches {
 		if len(r.queue) == 0 {
-			if !r.plan.More {
-				return r.remember(ctx)
+			if !r.plan.More || r.planned == r.report.Batches+r.report.noops {
+				return r.end(ctx)
 			}
 			if err := r.replan(ctx); err != nil || len(r.queue) == 0 {
 				return err
@@ -211,8 +215,18 @@ func (r *run) makePlan(ctx context.Context) error {
 	if r.plan == nil {
 		r.report.planned(plan)
 	}
-	r.plan, r.queue = plan, plan.Objects
+	r.plan, r.queue, r.leftOut = plan, plan.Objects, false
+	r.planned = r.report.Batches + r.report.noops
 	return nil
+}
+
+// end is what follows when the plan in force is used up. A run that could read
+// nothing of what is there has not succeeded, however often it would plan again.
+func (r *run) end(ctx context.Context) error {
+	if r.stale > 0 && r.report.Batches+r.report.noops == 0 {
+		return fmt.Errorf("%d objects were not as they were listed, and nothing else could be read: %w", r.stale, object.ErrChanged)
+	}
+	return r.remember(ctx)
 }
 
 // Open finds the head, or brings the pipeline into being, and refuses a pipeline

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"batcher/batch"
@@ -84,7 +85,7 @@ func (t *try) object(ctx context.Context, fetch *fetcher, o files.Object) error 
 	if o.Exact != nil && !o.Exact.Last {
 		in.To = o.Exact.To
 	}
-	body, err := fetch.next(ctx, o)
+	body, err := t.open(ctx, fetch, o)
 	if errors.Is(err, files.ErrStale) {
 		t.moved(o, err)
 		return nil
@@ -109,6 +110,22 @@ func (t *try) object(ctx context.Context, fetch *fetcher, o files.Object) error 
 	return nil
 }
 
+// open returns the stored bytes of an object. Once a container broke late in this
+// run, each is read to its end first: that is dearer than to start over once, and
+// cheaper than to start over for each of many.
+func (t *try) open(ctx context.Context, fetch *fetcher, o files.Object) (io.ReadCloser, error) {
+	body, err := fetch.next(ctx, o)
+	if err != nil || !t.distrust {
+		return body, err
+	}
+	err = record.CheckContainer(ctx, body, t.Record)
+	_ = body.Close()
+	if err != nil {
+		return nil, err
+	}
+	return t.Source.Open(ctx, o)
+}
+
 // quarantined notes that an object cannot be read.
 func (t *try) quarantined(key string, broken *record.BrokenError) {
 	t.broken[key] = broken
@@ -120,6 +137,7 @@ func (t *try) quarantined(key string, broken *record.BrokenError) {
 func (t *try) moved(o files.Object, err error) {
 	t.Logger.Warn("object is not as planned and waits for the next run", "object", o.Key, "error", err)
 	t.stale[o.Key] = true
+	t.leftOut = true
 }
 
 func (t *try) output(ctx context.Context, table string, next *int) *output {

@@ -94,6 +94,20 @@ func (c *container) open(stop Stopper, r io.Reader) error {
 	return nil
 }
 
+// CheckContainer reads a compressed object to its end and says whether its
+// container is whole. A plain one has no container and is not read. It fails as
+// Decoder.Decode does.
+func CheckContainer(stop Stopper, r io.Reader, limits Limits) error {
+	c := container{limits: limits.withDefaults()}
+	if err := c.open(stop, r); err != nil {
+		return err
+	}
+	if c.kind == containerPlain {
+		return nil
+	}
+	return c.verify(make([]byte, storedBuffer))
+}
+
 // isZstd knows a zstd frame or a skippable one by its magic number.
 func isZstd(head []byte) bool {
 	return bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) ||

@@ -99,7 +99,7 @@ func (d *Decoder) Decode(stop Stopper, o Object, r io.Reader) (Result, error) {
 		return Result{}, err
 	}
 	if !reached {
-		return Result{}, fmt.Errorf("object ends at %d, before position %d", d.cut.pos, o.From)
+		return Result{}, fmt.Errorf("%w: it ends at %d, wanted %d", ErrShort, d.cut.pos, o.From)
 	}
 	return d.object(o)
 }

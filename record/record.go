@@ -57,6 +57,10 @@ import (
 // far as to its first conflict, so that the next one comes further behind.
 var ErrRestart = errors.New("types widened: decode the batch again with what was learned")
 
+// ErrShort says that an object ends before the position from which it is to be
+// read: it is not the object that was read in part before.
+var ErrShort = errors.New("object ends before the position to read from")
+
 // BrokenError says that an object's container cannot be read: nothing of the
 // object may be kept.
 type BrokenError struct {

@@ -18,7 +18,7 @@ type Rules struct {
 
 // WithDefaults returns the rules with every zero replaced by its default.
 func (r Rules) WithDefaults() Rules {
-	r.MaxDepth = cmp.Or(r.MaxDepth, 4)
+	r.MaxDepth = min(cmp.Or(r.MaxDepth, 4), 32) // a schema holds 64 levels, lists count twice
 	r.MaxLeaves = cmp.Or(r.MaxLeaves, 128)
 	r.MinRecords = cmp.Or(r.MinRecords, 100)
 	return r

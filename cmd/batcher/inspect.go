@@ -94,7 +94,7 @@ func show(ctx context.Context, c *call, o showOptions) error {
 		return err
 	}
 	m := *s.Manifest
-	if err := r.log.LoadRanges(ctx, &m); err != nil {
+	if err := r.log.LoadLists(ctx, &m); err != nil {
 		return err
 	}
 	if m.Batch != nil {

@@ -235,17 +235,17 @@ func EncodeRecent(entries []Entry) ([]byte, error) {
 // DecodeRecent reads what EncodeRecent wrote and refuses anything else.
 func DecodeRecent(b []byte) ([]Entry, error) {
 	if len(b)%RecentSize != 0 || len(b) > RecentLimit {
-		return nil, fmt.Errorf("decode recent objects: %d bytes: want a multiple of %d up to %d", len(b), RecentSize, RecentLimit)
+		return nil, fmt.Errorf("decode recent objects: %w: %d bytes: want a multiple of %d up to %d", ErrDamaged, len(b), RecentSize, RecentLimit)
 	}
 	entries := make([]Entry, 0, len(b)/RecentSize)
 	seen := make(map[source.Hash]bool, len(b)/RecentSize)
 	for ; len(b) > 0; b = b[RecentSize:] {
 		e := entryAt(int32(binary.BigEndian.Uint32(b)), b[4:])
 		if n := len(entries); n > 0 && compareEntries(entries[n-1], e) >= 0 {
-			return nil, fmt.Errorf("decode recent objects: record %d is out of order", n)
+			return nil, fmt.Errorf("decode recent objects: %w: record %d is out of order", ErrDamaged, n)
 		}
 		if e.Day == math.MaxInt32 || seen[e.Key] {
-			return nil, fmt.Errorf("decode recent objects: record %d: key twice or day out of range", len(entries))
+			return nil, fmt.Errorf("decode recent objects: %w: record %d: key twice or day out of range", ErrDamaged, len(entries))
 		}
 		seen[e.Key] = true
 		entries = append(entries, e)

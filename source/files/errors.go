@@ -17,6 +17,10 @@ var ErrStale = errors.New("source object is not as planned")
 // version. The caller plans again.
 var ErrInadmissible = errors.New("not admissible on this progress")
 
+// ErrDamaged says that the stored form of the consumed set is not what its
+// references say, or is of a form that this version does not know.
+var ErrDamaged = errors.New("consumed set is damaged")
+
 // ErrNotLoaded says that the parent's list of segments stands in a segment that
 // Set.Prepare has not loaded.
 var ErrNotLoaded = errors.New("list of segments not loaded")

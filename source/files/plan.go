@@ -177,7 +177,7 @@ func (p *planner) finish() *Plan {
 		plan.Objects = append(plan.Objects, o)
 	}
 	plan.More = plan.Lag.Objects > int64(len(plan.Objects))
-	if p.source.path != nil && plan.Full && !plan.More && !p.others {
+	if p.source.path != nil && plan.Full && !plan.More && !p.others && plan.Counts.Young == 0 {
 		plan.Relisted = p.now
 	}
 	return plan

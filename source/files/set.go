@@ -60,10 +60,10 @@ func (s *Set) loadRefs(ctx context.Context, progress *source.FilesProgress) ([]s
 	}
 	refs, err := segment.Decode[source.ConsumedRef]("list", b)
 	if err != nil {
-		return nil, fmt.Errorf("list of consumed segments: %w", err)
+		return nil, fmt.Errorf("list of consumed segments: %w: %w", ErrDamaged, err)
 	}
 	if int64(len(refs)) != list.Count {
-		return nil, fmt.Errorf("list of consumed segments: %d refs, want %d", len(refs), list.Count)
+		return nil, fmt.Errorf("list of consumed segments: %w: %d refs, want %d", ErrDamaged, len(refs), list.Count)
 	}
 	s.lists[list.Ref.SHA256] = refs
 	return refs, nil
@@ -87,7 +87,10 @@ func (s *Set) load(ctx context.Context, ref segment.Ref) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b, ref.Check(b)
+	if err := ref.Check(b); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return b, nil
 }
 
 // has says whether all these segments are in memory.
@@ -127,11 +130,11 @@ func (s *Set) loadRun(ctx context.Context, ref source.ConsumedRef) (*Run, error)
 	}
 	run, err := DecodeRun(b)
 	if err != nil {
-		return nil, fmt.Errorf("segment %s at %d: %w", ref.Key, ref.Offset, err)
+		return nil, fmt.Errorf("segment %s at %d: %w: %w", ref.Key, ref.Offset, ErrDamaged, err)
 	}
 	if int64(run.Len()) != ref.Count || run.FromDay() != ref.FromDay || run.ToDay() != ref.ToDay {
-		return nil, fmt.Errorf("segment %s at %d: %d entries of days [%d, %d), its ref says %d of [%d, %d)",
-			ref.Key, ref.Offset, run.Len(), run.FromDay(), run.ToDay(), ref.Count, ref.FromDay, ref.ToDay)
+		return nil, fmt.Errorf("segment %s at %d: %w: %d entries of days [%d, %d), its ref says %d of [%d, %d)",
+			ref.Key, ref.Offset, ErrDamaged, run.Len(), run.FromDay(), run.ToDay(), ref.Count, ref.FromDay, ref.ToDay)
 	}
 	return run, nil
 }
