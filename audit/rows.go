@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"batcher/column"
 	"batcher/datafile"
@@ -15,7 +16,6 @@ import (
 	"batcher/record"
 	"batcher/schema"
 	"batcher/source"
-	"batcher/source/files"
 )
 
 // tally sums rows in a form that does not depend on their order: two multisets
@@ -43,11 +43,6 @@ func (t *tally) join(o tally) {
 
 // rows proves that the files of a batch hold exactly the records of its ranges.
 func (w *walk) rows(ctx context.Context, m *manifest.Manifest, added map[string][]manifest.File) error {
-	if w.opts.Checks&CheckHashes != 0 {
-		if err := w.hashes(ctx, m, added); err != nil {
-			return err
-		}
-	}
 	if w.opts.Checks&(CheckRows|CheckSource) == 0 {
 		return nil
 	}
@@ -71,23 +66,34 @@ func (w *walk) hashes(ctx context.Context, m *manifest.Manifest, added map[strin
 	for _, list := range added {
 		for i := range list {
 			f := &list[i]
-			body, _, err := w.Store.Get(ctx, f.Key, object.GetOptions{})
+			sum, err := w.hash(ctx, f.Key)
 			if err != nil {
-				return fmt.Errorf("read %s: %w", f.Key, err)
-			}
-			h := sha256.New()
-			_, err = io.Copy(h, body)
-			body.Close()
-			if err != nil {
-				return fmt.Errorf("read %s: %w", f.Key, err)
+				if err := w.damage(err, "I10", m.Seq); err != nil {
+					return err
+				}
+				continue
 			}
 			w.report.Hashed++
-			if manifest.SHA256(h.Sum(nil)) != f.SHA256 {
+			if sum != f.SHA256 {
 				w.violation("I10", m.Seq, "%s has other bytes than the manifest says", f.Key)
 			}
 		}
 	}
 	return nil
+}
+
+// hash reads an object whole.
+func (w *walk) hash(ctx context.Context, key string) (manifest.SHA256, error) {
+	body, _, err := w.Store.Get(ctx, key, object.GetOptions{})
+	if err != nil {
+		return manifest.SHA256{}, fmt.Errorf("read %s: %w", key, err)
+	}
+	defer body.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, body); err != nil {
+		return manifest.SHA256{}, fmt.Errorf("read %s: %w", key, err)
+	}
+	return manifest.SHA256(h.Sum(nil)), nil
 }
 
 // tables reads the rows of one table's files, by source.
@@ -98,14 +104,17 @@ func (w *walk) tables(ctx context.Context, m *manifest.Manifest, table string, l
 	}
 	want, err := w.Log.LoadSchema(ctx, m.Tables[table].Schema)
 	if err != nil {
-		return nil, err
+		return out, w.damage(err, "I10", m.Seq)
 	}
-	if w.opts.Checks&CheckSource == 0 {
-		want = idColumns(want)
+	switch {
+	case w.opts.Checks&CheckSource == 0:
+		want = narrow(want, schema.SourceID, schema.OffsetID)
+	case table == w.Dead:
+		want = narrow(want, deadColumns...)
 	}
 	for i := range list {
 		n, err := w.file(ctx, list[i], want, out)
-		if ctx.Err() != nil || errors.Is(err, object.ErrUnknown) || errors.Is(err, object.ErrDenied) {
+		if err != nil && unproved(err) {
 			return nil, err
 		}
 		if err != nil {
@@ -118,11 +127,11 @@ func (w *walk) tables(ctx context.Context, m *manifest.Manifest, table string, l
 	return out, nil
 }
 
-// idColumns narrows a schema to the columns that make the record id.
-func idColumns(s *schema.Schema) *schema.Schema {
+// narrow leaves of a schema the columns with these ids.
+func narrow(s *schema.Schema, ids ...int32) *schema.Schema {
 	out := &schema.Schema{LastID: s.LastID}
 	for _, f := range s.Fields {
-		if f.ID == schema.SourceID || f.ID == schema.OffsetID {
+		if slices.Contains(ids, f.ID) {
 			out.Fields = append(out.Fields, f)
 		}
 	}
@@ -220,90 +229,26 @@ func (w *walk) ids(m *manifest.Manifest, main, dead map[string]*tally) {
 	}
 }
 
-// source reads the ranges of a batch again and compares row by row.
-func (w *walk) source(ctx context.Context, m *manifest.Manifest, main, dead map[string]*tally) error {
-	published, err := w.Log.LoadSchema(ctx, m.Tables[w.Table].Schema)
+// readerAt reads ranges of an object; parquet files are read through it.
+type readerAt struct {
+	ctx   context.Context
+	store object.Store
+	key   string
+}
+
+// ReadAt implements io.ReaderAt.
+func (r readerAt) ReadAt(b []byte, off int64) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	body, _, err := r.store.Get(r.ctx, r.key, object.GetOptions{From: off, Limit: int64(len(b))})
 	if err != nil {
-		return err
-	}
-	for i := range m.Batch.Ranges.Items {
-		x := m.Batch.Ranges.Items[i]
-		good, bad, err := w.reread(ctx, x, published)
-		switch {
-		case ctx.Err() != nil || errors.Is(err, object.ErrUnknown) || errors.Is(err, object.ErrDenied):
-			return err
-		case gone(err):
-			w.report.Source.Unverifiable += x.Records
-			continue
-		case err != nil:
-			w.report.Source.Mismatch += x.Records
-			w.violation("I14", m.Seq, "object %q cannot be decoded as it was: %v", x.Key, err)
-			continue
-		}
-		if same(good, main[x.Key], compareContent) && same(bad, dead[x.Key], compareIDs) {
-			w.report.Source.Verified += x.Records
-			continue
-		}
-		w.report.Source.Mismatch += x.Records
-		w.violation("I14", m.Seq, "object %q: rows in files differ from the source's records [%d, %d)", x.Key, x.From, x.To)
-	}
-	return nil
-}
-
-type comparison uint8
-
-const (
-	compareIDs comparison = iota
-	compareContent
-)
-
-func same(want tally, got *tally, how comparison) bool {
-	if got == nil {
-		got = &tally{}
-	}
-	return want.rows == got.rows && want.ids == got.ids && (how == compareIDs || want.content == got.content)
-}
-
-// gone says whether an object is no longer as it was consumed.
-func gone(err error) bool {
-	var gap *files.GapError
-	return errors.Is(err, files.ErrStale) || errors.As(err, &gap) || errors.Is(err, object.ErrNotFound) || errors.Is(err, object.ErrChanged)
-}
-
-// reread decodes one range of the source under the published schema.
-func (w *walk) reread(ctx context.Context, x source.Range, published *schema.Schema) (good, bad tally, err error) {
-	rows := map[string]*tally{}
-	d := record.NewDecoder(record.Options{
-		Table: published, Rules: w.Rules, Limits: w.Record,
-		Block: func(b *column.Block) error { return count(b, rows) },
-		Dead: func(l record.DeadLetter) error {
-			bad.add(record.IDHash(l.Source, l.Offset), source.Hash{})
-			return nil
-		},
-	})
-	body, err := w.Source.Open(ctx, files.Object{
-		Info: object.Info{Key: x.Key, ETag: x.ETag, Size: x.Size, Modified: x.Modified}, From: x.From,
-	})
-	if err != nil {
-		return good, bad, err
+		return 0, err
 	}
 	defer body.Close()
-	in := record.Object{Source: x.Key, From: x.From}
-	if !x.Last {
-		in.MaxBytes = int64(x.To - x.From)
+	n, err := io.ReadFull(body, b)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
 	}
-	_, err = d.Decode(ctx, in, body)
-	var broken *record.BrokenError
-	if x.Broken != "" && errors.As(err, &broken) {
-		bad = tally{}
-		bad.add(record.IDHash(x.Key, int64(x.From)), source.Hash{})
-		return tally{}, bad, nil
-	}
-	if err == nil {
-		err = d.Flush()
-	}
-	if t := rows[x.Key]; t != nil {
-		good = *t
-	}
-	return good, bad, err
+	return n, err
 }

@@ -1,0 +1,321 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"batcher/commit"
+	"batcher/manifest"
+	"batcher/object"
+	"batcher/source"
+)
+
+// find lists the slots, holds the hint against them, and reads the last manifest
+// there is. It says false when that cannot be read; why is reported then.
+func (w *walk) find(ctx context.Context) (bool, error) {
+	if err := w.listSlots(ctx); err != nil {
+		return false, err
+	}
+	hinted, err := w.hint(ctx)
+	if err != nil {
+		return false, err
+	}
+	if len(w.slots) == 0 && len(w.report.Violations) > 0 {
+		return false, nil // a hint, and nothing that it could name
+	}
+	if len(w.slots) == 0 {
+		return false, commit.ErrNoChain
+	}
+	if last := w.slots[len(w.slots)-1]; hinted > last { // committed since the listing
+		for seq := last + 1; seq <= hinted; seq++ {
+			w.slots = append(w.slots, seq)
+		}
+	}
+	next := manifest.Seq(0)
+	for _, seq := range w.slots {
+		if seq > next {
+			w.violation("I1", next, "slots %d to %d are empty, slot %d is taken", next, seq-1, seq)
+		}
+		next = seq + 1
+	}
+	var ok bool
+	w.head, ok, err = w.slot(ctx, w.slots[len(w.slots)-1])
+	return ok, err
+}
+
+// listSlots notes the keys of the chain.
+func (w *walk) listSlots(ctx context.Context) error {
+	layout := w.Log.Layout()
+	for info, err := range w.Store.List(ctx, layout.Manifests(), object.Deep) {
+		if err != nil {
+			return fmt.Errorf("list the chain: %w", err)
+		}
+		digits := strings.TrimSuffix(strings.TrimPrefix(info.Key, layout.Manifests()), ".json")
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || n < 0 || layout.Manifest(manifest.Seq(n)) != info.Key {
+			w.violation("I1", 0, "%s is no slot of a chain", info.Key)
+			continue
+		}
+		w.slots = append(w.slots, manifest.Seq(n))
+	}
+	slices.Sort(w.slots)
+	w.slots = slices.Compact(w.slots)
+	return nil
+}
+
+// maxHint bounds the bytes of the hint object.
+const maxHint = 4 << 10
+
+// hint proves the advisory hint and returns the slot that it names, or -1.
+func (w *walk) hint(ctx context.Context) (manifest.Seq, error) {
+	body, _, err := object.ReadAll(ctx, w.Store, w.Log.Layout().Hint(), object.GetOptions{}, maxHint)
+	if errors.Is(err, object.ErrNotFound) {
+		return -1, nil
+	}
+	if err != nil {
+		return -1, fmt.Errorf("get hint: %w", err)
+	}
+	h, err := manifest.DecodeHint(body)
+	if err != nil {
+		w.violation("I12", 0, "the hint cannot be read: %v", err)
+		return -1, nil
+	}
+	slot, _, err := object.ReadAll(ctx, w.Store, w.Log.Layout().Manifest(h.Seq), object.GetOptions{}, manifest.MaxBytes)
+	switch {
+	case errors.Is(err, object.ErrNotFound):
+		w.violation("I12", h.Seq, "the hint names a manifest that is absent")
+		return -1, nil
+	case err != nil:
+		return -1, fmt.Errorf("get manifest %d: %w", int64(h.Seq), err)
+	case manifest.Sum(slot) != h.SHA256:
+		w.violation("I12", h.Seq, "the slot has sha256 %s, the hint says %s: one of the two was overwritten", manifest.Sum(slot), h.SHA256)
+	}
+	return h.Seq, nil
+}
+
+// slot reads one manifest. It says false when there is none to go on with; why
+// is reported.
+func (w *walk) slot(ctx context.Context, seq manifest.Seq) (manifest.Snapshot, bool, error) {
+	body, _, err := object.ReadAll(ctx, w.Store, w.Log.Layout().Manifest(seq), object.GetOptions{}, manifest.MaxBytes)
+	if errors.Is(err, object.ErrNotFound) {
+		if _, listed := slices.BinarySearch(w.slots, seq); listed { // a hole is reported by find
+			w.violation("I1", seq, "the slot is empty below the head")
+		}
+		return manifest.Snapshot{}, false, nil
+	}
+	if err != nil {
+		return manifest.Snapshot{}, false, fmt.Errorf("get manifest %d: %w", int64(seq), err)
+	}
+	m, err := manifest.DecodeManifest(body)
+	if err != nil {
+		w.violation("I13", seq, "the slot holds no manifest that this version can read: %v", err)
+		return manifest.Snapshot{}, false, nil
+	}
+	if m.Seq != seq {
+		w.violation("I1", seq, "the slot holds seq %d", m.Seq)
+		return manifest.Snapshot{}, false, nil
+	}
+	return manifest.Snapshot{Manifest: m, SHA256: manifest.Sum(body)}, true, nil
+}
+
+// chain walks the manifests from Since to the head. It says false when it cannot
+// come to the head: what stands above a hole does not follow from anything. A
+// manifest that breaks an invariant does not end the walk.
+func (w *walk) chain(ctx context.Context) (bool, error) {
+	if w.opts.Since < 0 || w.opts.Since > w.head.Manifest.Seq {
+		return false, fmt.Errorf("verify since manifest %d: %w", int64(w.opts.Since), object.ErrNotFound)
+	}
+	prev, ok, err := w.slot(ctx, w.opts.Since)
+	if err != nil || !ok {
+		return false, err
+	}
+	if err := w.begin(ctx, prev); err != nil {
+		return false, err
+	}
+	for seq := w.opts.Since + 1; seq <= w.head.Manifest.Seq; seq++ {
+		next, ok, err := w.slot(ctx, seq)
+		if err != nil || !ok {
+			return false, err
+		}
+		loaded, err := w.load(ctx, next.Manifest)
+		if err != nil {
+			return false, err
+		}
+		if _, err := prev.Apply(next.Manifest, next.SHA256); err != nil {
+			if err := w.damage(err, "I2", seq); err != nil {
+				return false, err
+			}
+		}
+		if err := w.one(ctx, next.Manifest); err != nil {
+			return false, err
+		}
+		if loaded {
+			err = w.fold(ctx, prev.Manifest, next.Manifest)
+		} else {
+			err = w.takeOver(ctx, next.Manifest)
+		}
+		if err != nil {
+			return false, err
+		}
+		prev = next
+	}
+	if prev.SHA256 != w.head.SHA256 {
+		w.violation("I13", w.head.Manifest.Seq, "the head's bytes changed while they were read")
+	}
+	return true, nil
+}
+
+// begin takes over the state that the walk starts from.
+func (w *walk) begin(ctx context.Context, s manifest.Snapshot) error {
+	m := s.Manifest
+	if w.opts.Since == 0 {
+		if _, err := manifest.Begin(m, s.SHA256); err != nil {
+			if err := w.damage(err, "I1", 0); err != nil {
+				return err
+			}
+		}
+	}
+	w.gen = m.Generation
+	if err := w.one(ctx, m); err != nil || w.opts.Since == 0 {
+		return err // what a genesis has is not in the chain, and is found to be so
+	}
+	return w.takeOver(ctx, m)
+}
+
+// load fills in the lists of a manifest that stand elsewhere, so that Apply can
+// look into them. It says false when one cannot be had.
+func (w *walk) load(ctx context.Context, m *manifest.Manifest) (bool, error) {
+	err := w.Log.LoadLists(ctx, m)
+	for name, t := range m.Tables {
+		if err != nil {
+			break
+		}
+		if t.Add.Items, err = w.Log.LoadFiles(ctx, t.Add); err == nil {
+			t.Remove.Items, err = w.Log.LoadFiles(ctx, t.Remove)
+		}
+		m.Tables[name] = t
+	}
+	return err == nil, w.damage(err, "I10", m.Seq)
+}
+
+// one proves what can be told of one manifest whatever its lists hold.
+func (w *walk) one(ctx context.Context, m *manifest.Manifest) error {
+	if before, ok := w.attempts[m.Attempt]; ok {
+		w.violation("I7", m.Seq, "attempt %s also holds manifest %d", m.Attempt, before)
+	}
+	w.attempts[m.Attempt] = m.Seq
+	if m.Generation != w.gen {
+		w.gen = m.Generation
+		clear(w.batches)
+	}
+	if err := w.beginTables(ctx, m); err != nil {
+		return err
+	}
+	if err := w.refs(ctx, m); err != nil {
+		return err
+	}
+	return w.evolve(ctx, m)
+}
+
+// fold proves what a manifest did, and adds it to the state of the walk.
+func (w *walk) fold(ctx context.Context, before, m *manifest.Manifest) error {
+	w.report.Manifests++
+	added, err := w.added(m)
+	if err != nil {
+		return err
+	}
+	for _, g := range m.Gaps {
+		w.objects[g.Key] = doneObject
+		w.done++
+	}
+	if m.Batch != nil {
+		w.ranges(m)
+	}
+	w.identities(before, m)
+	if w.opts.Checks&CheckHashes != 0 {
+		if err := w.hashes(ctx, m, added); err != nil {
+			return err
+		}
+	}
+	if m.Batch == nil {
+		return nil
+	}
+	return w.rows(ctx, m, added)
+}
+
+// ranges proves that no record is consumed twice in a generation.
+func (w *walk) ranges(m *manifest.Manifest) {
+	w.report.Batches++
+	if before, ok := w.batches[m.Batch.ID]; ok && len(m.Batch.Ranges.Items) > 0 {
+		w.violation("I5", m.Seq, "batch %s is also committed by manifest %d", m.Batch.ID, before)
+	}
+	w.batches[m.Batch.ID] = m.Seq
+	records := int64(0)
+	for i := range m.Batch.Ranges.Items {
+		x := &m.Batch.Ranges.Items[i]
+		w.report.Objects++
+		records += x.Records
+		next, known := w.objects[x.Key]
+		if known && next != x.From {
+			w.violation("I4", m.Seq, "object %q is read from %d; %s", x.Key, x.From, position(next))
+		}
+		w.objects[x.Key] = x.To
+		if x.Last {
+			w.objects[x.Key] = doneObject
+			w.done++
+		}
+	}
+	w.report.Records += records
+	if records != m.Batch.Rows.Read {
+		w.violation("I14", m.Seq, "ranges hold %d records, the batch says %d", records, m.Batch.Rows.Read)
+	}
+}
+
+func position(p source.Position) string {
+	if p == doneObject {
+		return "it was consumed before"
+	}
+	return fmt.Sprintf("its next position is %d", p)
+}
+
+// identities proves that the consumed set holds just the objects that the ranges
+// completed: the sum of their identity hashes has to follow from the parent's.
+// What was found broken is not reported again above.
+func (w *walk) identities(before, m *manifest.Manifest) {
+	f := m.Progress.Files
+	if f == nil || w.Source == nil {
+		return
+	}
+	if m.Kind == manifest.Rewind {
+		w.sum = f.Sum
+		return
+	}
+	if was := before.Progress.Files; was != nil {
+		for _, o := range was.Open {
+			for _, g := range m.Gaps {
+				if g.Key == o.Key {
+					w.sum = w.sum.Add(w.Source.Identity(o.Key, o.ETag, o.Size))
+				}
+			}
+		}
+	}
+	if m.Batch != nil {
+		for i := range m.Batch.Ranges.Items {
+			if x := &m.Batch.Ranges.Items[i]; x.Last {
+				w.sum = w.sum.Add(w.Source.Identity(x.Key, x.ETag, x.Size))
+			}
+		}
+		for i := range m.Batch.Touched.Items {
+			x := &m.Batch.Touched.Items[i]
+			w.sum = w.sum.Sub(x.Was).Add(w.Source.Identity(x.Key, x.ETag, x.Size))
+		}
+	}
+	if f.Sum != w.sum {
+		w.violation("I4", m.Seq, "the consumed set has sum %s, the objects of the chain give %s", f.Sum, w.sum)
+		w.sum = f.Sum
+	}
+}

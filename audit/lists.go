@@ -1,0 +1,240 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"batcher/commit"
+	"batcher/manifest"
+	"batcher/object"
+	"batcher/segment"
+)
+
+// list notes the size of every object below a folder.
+func (w *walk) list(ctx context.Context, folder string) error {
+	for info, err := range w.Store.List(ctx, folder, object.Deep) {
+		if err != nil {
+			return fmt.Errorf("list %s: %w", folder, err)
+		}
+		w.sizes[info.Key] = info.Size
+	}
+	return nil
+}
+
+// entry is the hash of a file as a list names it.
+func entry(f *manifest.File) (manifest.SHA256, error) {
+	b, err := segment.EncodeObject(f)
+	return manifest.Sum(b), err
+}
+
+// beginTables lists the data of tables that the walk sees for the first time.
+func (w *walk) beginTables(ctx context.Context, m *manifest.Manifest) error {
+	for name := range m.Tables {
+		if w.live[name] != nil {
+			continue
+		}
+		w.live[name] = map[string]manifest.SHA256{}
+		if err := w.list(ctx, manifest.TableData(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeOver makes what a manifest says of its state the state of the walk: where
+// it begins, and where a list cannot be read from which the state would follow.
+func (w *walk) takeOver(ctx context.Context, m *manifest.Manifest) error {
+	if f := m.Progress.Files; f != nil {
+		w.done, w.sum = f.Count, f.Sum
+		for _, o := range f.Open {
+			w.objects[o.Key] = o.Next
+		}
+	}
+	for name, t := range m.Tables {
+		clear(w.live[name])
+		list, err := w.Log.LoadLive(ctx, t.Live)
+		if err := w.damage(err, "I10", m.Seq); err != nil {
+			return err
+		}
+		for i := range list {
+			w.files[list[i].Key] = list[i].Seq
+			if w.live[name][list[i].Key], err = entry(&list[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// added folds what a manifest does to the live files, and checks that each file
+// it adds exists once and in full. It returns those that do.
+func (w *walk) added(m *manifest.Manifest) (map[string][]manifest.File, error) {
+	out := map[string][]manifest.File{}
+	for name, t := range m.Tables {
+		for i := range t.Remove.Items {
+			f := &t.Remove.Items[i]
+			if _, ok := w.live[name][f.Key]; !ok {
+				w.violation("I11", m.Seq, "%s is removed but not live", f.Key)
+			}
+			delete(w.live[name], f.Key)
+		}
+		for _, f := range t.Add.Items {
+			w.report.Files++
+			if before, ok := w.files[f.Key]; ok {
+				w.violation("I11", m.Seq, "%s was already added by manifest %d", f.Key, before)
+			}
+			w.files[f.Key] = m.Seq
+			var err error
+			if w.live[name][f.Key], err = entry(&f); err != nil {
+				return nil, err
+			}
+			if size, ok := w.sizes[f.Key]; !ok {
+				w.violation("I10", m.Seq, "%s is absent", f.Key)
+			} else if size != f.Size {
+				w.violation("I10", m.Seq, "%s has %d bytes, the manifest says %d", f.Key, size, f.Size)
+			} else {
+				out[name] = append(out[name], f)
+			}
+		}
+	}
+	return out, nil
+}
+
+// refs proves that every state run which a manifest needs is there, also those
+// that its lists of segments name. A run that several manifests name is looked at once.
+func (w *walk) refs(ctx context.Context, m *manifest.Manifest) error {
+	lists := map[segment.Ref]bool{} // lists of segments that were not seen before
+	for _, t := range m.Tables {
+		if r := t.Live.Segments.Ref; r != nil && !w.runs[*r] {
+			lists[*r] = true
+		}
+	}
+	f := m.Progress.Files
+	if f != nil && f.Segments.Ref != nil && !w.runs[*f.Segments.Ref] {
+		lists[*f.Segments.Ref] = true
+	}
+	for _, r := range m.Refs() {
+		if err := w.ref(ctx, m.Seq, r); err != nil {
+			return err
+		}
+	}
+	for _, t := range m.Tables {
+		if t.Live.Segments.Ref == nil || !lists[*t.Live.Segments.Ref] {
+			continue
+		}
+		runs, err := w.Log.LiveRefs(ctx, t.Live)
+		if err := w.damage(err, "I10", m.Seq); err != nil {
+			return err
+		}
+		for _, r := range runs {
+			if err := w.ref(ctx, m.Seq, r); err != nil {
+				return err
+			}
+		}
+	}
+	if f == nil || f.Segments.Ref == nil || !lists[*f.Segments.Ref] {
+		return nil
+	}
+	runs, err := w.Log.LoadConsumed(ctx, f)
+	if err := w.damage(err, "I10", m.Seq); err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if err := w.ref(ctx, m.Seq, r.Ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ref proves one state run: by its object's size, and with CheckHashes by its
+// bytes, which are read from the store whatever was loaded before.
+func (w *walk) ref(ctx context.Context, seq manifest.Seq, r segment.Ref) error {
+	if w.runs[r] {
+		return nil
+	}
+	w.runs[r] = true
+	size, ok := w.sizes[r.Key]
+	switch {
+	case !ok:
+		w.violation("I10", seq, "state %s is absent", r.Key)
+		return nil
+	case r.Offset < 0 || r.Size < 0 || r.Offset > size-r.Size:
+		w.violation("I10", seq, "state %s has %d bytes, the manifest names %d from %d on", r.Key, size, r.Size, r.Offset)
+		return nil
+	case w.opts.Checks&CheckHashes == 0 || r.Size == 0:
+		return nil
+	}
+	run, _, err := object.ReadAll(ctx, w.Store, r.Key, object.GetOptions{From: r.Offset, Limit: r.Size}, r.Size)
+	if err == nil {
+		err = r.Check(run)
+	}
+	return w.damage(err, "I10", seq)
+}
+
+// state proves the cumulative lists of the head against the walk.
+func (w *walk) state(ctx context.Context) error {
+	seq := w.head.Manifest.Seq
+	if f := w.head.Manifest.Progress.Files; f != nil {
+		if f.Count != w.done {
+			w.violation("I4", seq, "progress counts %d consumed objects, the chain %d", f.Count, w.done)
+		}
+		if err := w.Set.Verify(ctx, f); err != nil {
+			invariant := "I4"
+			if errors.Is(err, commit.ErrDamaged) {
+				invariant = "I10" // a segment is absent or has other bytes
+			}
+			if err := w.damage(fmt.Errorf("consumed set: %w", err), invariant, seq); err != nil {
+				return err
+			}
+		}
+	}
+	for name, t := range w.head.Manifest.Tables {
+		live, err := w.Log.LoadLive(ctx, t.Live)
+		if err != nil {
+			if err := w.damage(err, "I10", seq); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.lives(name, t.Live, live); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lives holds the live list of the head against the adds and removes of the
+// chain.
+func (w *walk) lives(table string, total manifest.Live, live []manifest.File) error {
+	seq := w.head.Manifest.Seq
+	seen := map[string]bool{}
+	var rows, bytes int64
+	for i := range live {
+		f := &live[i]
+		rows, bytes = rows+f.Rows, bytes+f.Size
+		if seen[f.Key] {
+			w.violation("I11", seq, "%s is live twice", f.Key)
+		}
+		seen[f.Key] = true
+		said, err := entry(f)
+		if err != nil {
+			return err
+		}
+		if walked, ok := w.live[table][f.Key]; !ok {
+			w.violation("I16", seq, "%s is in the live list of %s but not in the chain", f.Key, table)
+		} else if walked != said {
+			w.violation("I16", seq, "the live list of %s says other things of %s than the manifest that added it", table, f.Key)
+		}
+	}
+	for key := range w.live[table] {
+		if !seen[key] {
+			w.violation("I16", seq, "%s is live by the chain but not in the live list of %s", key, table)
+		}
+	}
+	if rows != total.Rows || bytes != total.Bytes {
+		w.violation("I16", seq, "the live files of %s have %d rows and %d bytes, their totals say %d and %d", table, rows, bytes, total.Rows, total.Bytes)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package audit
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"batcher/column"
+	"batcher/manifest"
+	"batcher/object"
+	"batcher/record"
+	"batcher/schema"
+	"batcher/source"
+	"batcher/source/files"
+)
+
+// source reads the ranges of a batch again and compares row by row.
+func (w *walk) source(ctx context.Context, m *manifest.Manifest, main, dead map[string]*tally) error {
+	published, err := w.Log.LoadSchema(ctx, m.Tables[w.Table].Schema)
+	if err != nil {
+		return w.damage(err, "I10", m.Seq)
+	}
+	for i := range m.Batch.Ranges.Items {
+		x := m.Batch.Ranges.Items[i]
+		good, bad, err := w.reread(ctx, x, published)
+		switch {
+		case err != nil && unproved(err):
+			return err
+		case gone(err):
+			w.report.Source.Unverifiable += x.Records
+			continue
+		case err != nil:
+			w.report.Source.Mismatch += x.Records
+			w.violation("I14", m.Seq, "object %q cannot be decoded as it was: %v", x.Key, err)
+			continue
+		}
+		if same(good, main[x.Key]) && same(bad, dead[x.Key]) {
+			w.report.Source.Verified += x.Records
+			continue
+		}
+		w.report.Source.Mismatch += x.Records
+		w.violation("I14", m.Seq, "object %q: rows in files differ from the source's records [%d, %d)", x.Key, x.From, x.To)
+	}
+	return nil
+}
+
+// same says whether the rows in files are those that were read again.
+func same(want tally, got *tally) bool {
+	if got == nil {
+		got = &tally{}
+	}
+	return want == *got
+}
+
+// gone says whether an object is no longer as it was consumed.
+func gone(err error) bool {
+	var gap *files.GapError
+	return errors.Is(err, files.ErrStale) || errors.As(err, &gap) || errors.Is(err, object.ErrNotFound) || errors.Is(err, object.ErrChanged)
+}
+
+// reread decodes one range of the source under the published schema.
+func (w *walk) reread(ctx context.Context, x source.Range, published *schema.Schema) (good, bad tally, err error) {
+	rows := map[string]*tally{}
+	letters := newLetters()
+	d := record.NewDecoder(record.Options{
+		Table: published, Rules: w.Rules, Limits: w.Record,
+		Block: func(b *column.Block) error { return count(b, rows) },
+		Dead: func(l record.DeadLetter) error {
+			letters.add(&bad, l.Source, l.Offset, l.Raw, l.Length)
+			return nil
+		},
+	})
+	body, err := w.Source.Open(ctx, files.Object{
+		Info: object.Info{Key: x.Key, ETag: x.ETag, Size: x.Size, Modified: x.Modified}, From: x.From,
+	})
+	if err != nil {
+		return good, bad, err
+	}
+	defer body.Close()
+	in := record.Object{Source: x.Key, From: x.From}
+	if !x.Last {
+		in.MaxBytes = int64(x.To - x.From)
+	}
+	_, err = d.Decode(ctx, in, body)
+	var broken *record.BrokenError
+	if x.Broken != "" && errors.As(err, &broken) {
+		bad = tally{}
+		letters.add(&bad, x.Key, int64(x.From), nil, x.Size)
+		return tally{}, bad, nil
+	}
+	if err == nil {
+		err = d.Flush()
+	}
+	if t := rows[x.Key]; t != nil {
+		good = *t
+	}
+	return good, bad, err
+}
+
+// deadColumns are the columns of a dead letter that follow from the source:
+// which record it is, and its bytes. Stage, code and message are left out: they
+// are for people, and another version may put them in other words.
+var deadColumns = []int32{schema.SourceID, schema.OffsetID, schema.LastReserved + 1, schema.LastReserved + 2}
+
+// letters hashes dead letters as the rows that they become.
+type letters struct {
+	block *column.Block
+}
+
+func newLetters() *letters {
+	s := narrow(schema.DeadLetters(), deadColumns...)
+	b := &column.Block{Schema: s, Rows: 1}
+	for _, leaf := range s.Leaves() {
+		b.Columns = append(b.Columns, &column.Vector{Kind: leaf.Field.Type.Kind, MaxDef: leaf.MaxDef, MaxRep: leaf.MaxRep, Def: []uint8{leaf.MaxDef}, Values: 1})
+	}
+	return &letters{b}
+}
+
+// add counts one dead letter.
+func (l *letters) add(t *tally, name string, offset int64, raw []byte, length int64) {
+	text := func(v *column.Vector, s string) {
+		v.Plain = append(binary.LittleEndian.AppendUint32(v.Plain[:0], uint32(len(s))), s...)
+	}
+	number := func(v *column.Vector, n int64) { v.Plain = binary.LittleEndian.AppendUint64(v.Plain[:0], uint64(n)) }
+	c := l.block.Columns
+	text(c[0], name)
+	number(c[1], offset)
+	text(c[2], string(raw))
+	number(c[3], length)
+	row := column.NewCursor(l.block)
+	row.Next()
+	t.add(record.IDHash(name, offset), source.Hash(row.Hash()))
+}
