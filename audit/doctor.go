@@ -12,7 +12,9 @@ import (
 	"batcher/object/storetest"
 )
 
-// probeRoot is the folder below which stores are probed. Nothing stays there.
+// probeRoot is the folder below which stores are probed, each time in a folder of
+// its own. Nothing stays there, but for a probe that was killed; see the package
+// comment for why that is not swept.
 const probeRoot = "_batcher/_probe/"
 
 // Finding is the outcome of one probe.
@@ -38,8 +40,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Admit makes the probes that decide whether a store may be used, in short, and
-// stops at the first that fails.
+// Admit makes the probes that decide whether a store may be used, in short.
 func Admit(ctx context.Context, store object.Store) ([]Finding, error) {
 	return probe(ctx, store, storetest.Admission(), storetest.Params{Racers: 16, RaceKeys: 4})
 }
