@@ -16,6 +16,7 @@ import (
 	"batcher/batch"
 	"batcher/commit"
 	"batcher/datafile"
+	"batcher/localdev"
 	"batcher/manifest"
 	"batcher/object"
 	"batcher/object/memstore"
@@ -293,7 +294,7 @@ func TestAnExplicitRangeIsANoOpOnceItIsCommitted(t *testing.T) {
 	}
 	fresh.Close()
 	info := list(t, w.input)["c.ndjson"]
-	more := append(ranges[:1:1], source.Range{Key: "c.ndjson", ETag: info.ETag, Size: info.Size, Modified: info.Modified, To: source.Position(info.Size), Last: true})
+	more := append(slices.Clone(ranges[:1]), source.Range{Key: "c.ndjson", ETag: info.ETag, Size: info.Size, Modified: info.Modified, To: source.Position(info.Size), Last: true})
 	_, err = w.invoke(source.Shard{}).Run(t.Context(), pipeline.Options{Ranges: more})
 	var partly *pipeline.PartlyCoveredError
 	if !errors.As(err, &partly) {
@@ -392,6 +393,7 @@ func TestAnIdleRunCostsTheSameAfter10And1000Batches(t *testing.T) {
 		cost[target] = idle.Requests
 		t.Logf("%d batches: idle run %+v; the run before: %d batches, %+v", target, idle.Requests, rep.Batches, rep.Requests)
 	}
+	localdev.Figure("idle run after 10, 200, 1000 batches", fmt.Sprintf("%+v, %+v, %+v", cost[10], cost[200], cost[1000]))
 	for _, target := range []int{10, 200, 1000} {
 		c := cost[target]
 		if c.Get+c.Put+c.Delete+c.Head > 6 || c.Get != cost[10].Get {
@@ -419,6 +421,7 @@ func TestABatchAfterStartUpCostsFewRequests(t *testing.T) {
 	gets := float64(many.Get-one.Get) / 200
 	puts := float64(many.Put-one.Put) / 200
 	t.Logf("a run of one batch: %+v; each further batch: %.2f GETs, %.2f PUTs", one, gets, puts)
+	localdev.Figure("each further batch of a run", fmt.Sprintf("%.2f GETs and %.2f PUTs beside reading the source", gets, puts))
 	if gets > 4 || puts > 1+2+1+1 {
 		t.Errorf("a batch makes %.2f GETs and %.2f PUTs", gets, puts)
 	}

@@ -141,9 +141,10 @@ func (w *world) must(into any, args ...string) {
 
 // killedRuns starts run after run and kills each with SIGKILL at a random moment
 // within the window, until so many were killed; then it lets runs end by
-// themselves until one has nothing left to do. It returns how many it killed:
-// fewer if the source was drained before.
-func (w *world) killedRuns(rnd *rand.Rand, kills int, window time.Duration, args ...string) (int, error) {
+// themselves until one has nothing left to do. It returns how many it killed. If
+// the source is drained before, refill puts more into it; without refill that is
+// the end.
+func (w *world) killedRuns(rnd *rand.Rand, kills int, window time.Duration, refill func(), args ...string) (int, error) {
 	killed := 0
 	for range 10 * (kills + 10) {
 		var out, errs bytes.Buffer
@@ -155,8 +156,8 @@ func (w *world) killedRuns(rnd *rand.Rand, kills int, window time.Duration, args
 		stop := func() bool { return true }
 		if killed < kills {
 			at := time.Duration(rnd.Int64N(int64(window)))
-			if killed < 3 {
-				at += 400 * time.Millisecond // the first run on a root probes the store for a while
+			if killed%2 == 0 {
+				at += 200 * time.Millisecond // some get through the first run's probes of the store
 			}
 			stop = time.AfterFunc(at, func() { _ = cmd.Process.Kill() }).Stop
 		}
@@ -172,7 +173,11 @@ func (w *world) killedRuns(rnd *rand.Rand, kills int, window time.Duration, args
 		if err := json.Unmarshal(out.Bytes(), &rep); err != nil {
 			return killed, fmt.Errorf("report %q: %w", out.String(), err)
 		}
-		if rep.Outcome == outcomeEmpty {
+		switch {
+		case rep.Outcome != outcomeEmpty:
+		case killed < kills && refill != nil:
+			refill()
+		default:
 			return killed, nil
 		}
 	}
@@ -207,7 +212,7 @@ batch: {max_objects: 20}
 	for shard := range 2 {
 		wg.Go(func() {
 			rnd := rand.New(rand.NewPCG(seed, uint64(shard)))
-			n, err := w.killedRuns(rnd, 8, 400*time.Millisecond, "--shard", fmt.Sprintf("%d/2", shard))
+			n, err := w.killedRuns(rnd, 8, 400*time.Millisecond, nil, "--shard", fmt.Sprintf("%d/2", shard))
 			if err != nil {
 				t.Error(err)
 			}

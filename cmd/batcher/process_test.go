@@ -25,13 +25,13 @@ batch: {max_objects: 3}
 `
 
 // seedLocal writes sample objects into the world's input folder.
-func (w *world) seedLocal(objects, records int) int64 {
+func (w *world) seedLocal(prefix string, objects, records int) int64 {
 	w.t.Helper()
 	in, err := filestore.New(filepath.Join(w.dir, "in"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	n, err := localdev.Seed(w.t.Context(), in, localdev.SeedOptions{Objects: objects, Records: records, Seed: 3})
+	n, err := localdev.Seed(w.t.Context(), in, localdev.SeedOptions{Prefix: prefix, Objects: objects, Records: records, Seed: 3})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -51,15 +51,19 @@ func (w *world) proves(want int64) audit.Report {
 
 func TestKilledRunsOnADirectoryCommitEveryRecordOnce(t *testing.T) {
 	w := newWorld(t, nil, localFile)
-	want := w.seedLocal(300, 1000)
+	want := w.seedLocal("", 60, 1000)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	kills, err := w.killedRuns(rand.New(rand.NewPCG(seed, 1)), 20, 100*time.Millisecond)
+	refills := 0
+	kills, err := w.killedRuns(rand.New(rand.NewPCG(seed, 1)), 20, 150*time.Millisecond, func() {
+		refills++
+		want += w.seedLocal(fmt.Sprintf("more-%d/", refills), 60, 1000)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if kills < 4 {
-		t.Errorf("only %d processes were killed before all was done: the test shows nothing", kills)
+	if kills < 20 {
+		t.Errorf("only %d of 20 processes were killed", kills)
 	}
 	proof := w.proves(want)
 	figure := fmt.Sprintf("%d records in %d batches, %d processes killed: %d verified, %d lost, %d doubled", want, proof.Batches, kills, proof.Source.Verified, proof.Lost, proof.Doubled)
@@ -69,7 +73,7 @@ func TestKilledRunsOnADirectoryCommitEveryRecordOnce(t *testing.T) {
 
 func TestATerminatedRunEndsBetweenBatchesAndTheNextOneFinishes(t *testing.T) {
 	w := newWorld(t, nil, localFile)
-	want := w.seedLocal(100, 3000)
+	want := w.seedLocal("", 100, 3000)
 	cmd := w.command("run", "-q")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
@@ -110,7 +114,7 @@ func waitFor(t *testing.T, done func() bool) {
 // that is too small.
 func TestAFullDiskCommitsNothingAndTheNextRunFinishes(t *testing.T) {
 	w := newWorld(t, nil, localFile)
-	want := w.seedLocal(10, 20000)
+	want := w.seedLocal("", 10, 20000)
 	lake := filepath.Join(w.dir, "lake")
 	if err := os.Mkdir(lake, 0o755); err != nil {
 		t.Fatal(err)
