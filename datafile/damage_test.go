@@ -3,6 +3,7 @@ package datafile_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"testing"
@@ -48,6 +49,30 @@ func TestTruncatedFilesAreErrors(t *testing.T) {
 			if _, err := readAll(file[:n], every()); !errors.Is(err, datafile.ErrDamaged) {
 				t.Fatalf("%d of %d bytes: %v", n, len(file), err)
 			}
+		}
+	}
+}
+
+// TestAFileShorterThanItsManifestSaysIsDamaged asks for more bytes than are there.
+func TestAFileShorterThanItsManifestSaysIsDamaged(t *testing.T) {
+	for _, file := range damageable(t) {
+		if _, err := datafile.Open(bytes.NewReader(file), int64(len(file))+1); !errors.Is(err, datafile.ErrDamaged) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// brokenLine fails every read as a store does whose connection ended.
+type brokenLine struct{ err error }
+
+func (b brokenLine) ReadAt([]byte, int64) (int, error) { return 0, b.err }
+
+func TestABrokenConnectionIsNoDamage(t *testing.T) {
+	lost := errors.New("outcome unknown")
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF} {
+		_, err := datafile.Open(brokenLine{fmt.Errorf("get: %w: %w", lost, end)}, 1<<20)
+		if !errors.Is(err, lost) || errors.Is(err, datafile.ErrDamaged) {
+			t.Errorf("%v: got %v", end, err)
 		}
 	}
 }

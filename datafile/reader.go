@@ -2,7 +2,6 @@ package datafile
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -119,14 +118,15 @@ func readFooter(r io.ReaderAt, size int64) ([]byte, error) {
 	return footer, nil
 }
 
-// readAt fills p; the end of the file right behind it is no error.
+// readAt fills p; the end of the file right behind it is no error. Only io.EOF
+// itself is the end: a store wraps it where a connection broke.
 func readAt(r io.ReaderAt, p []byte, at int64) error {
 	n, err := r.ReadAt(p, at)
 	if n == len(p) {
 		return nil
 	}
-	if err == nil || errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
+	if err == nil || err == io.EOF {
+		return fmt.Errorf("%w: ends %d bytes too early", ErrDamaged, len(p)-n)
 	}
 	return err
 }

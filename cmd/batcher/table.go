@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"batcher/column"
@@ -48,7 +47,7 @@ func head(ctx context.Context, c *call, o headOptions) error {
 
 // printRows prints up to n rows of a file and returns how many are left.
 func (r *rooms) printRows(ctx context.Context, c *call, f manifest.File, want *schema.Schema, n int) (int, error) {
-	file, err := datafile.Open(storeReader{ctx, r.store, f.Key}, f.Size)
+	file, err := datafile.Open(object.NewReaderAt(ctx, r.store, f.Key), f.Size)
 	if err != nil {
 		return n, err
 	}
@@ -70,30 +69,6 @@ func (r *rooms) printRows(ctx context.Context, c *call, f manifest.File, want *s
 		}
 	}
 	return n, nil
-}
-
-// storeReader reads ranges of an object.
-type storeReader struct {
-	ctx   context.Context
-	store object.Store
-	key   string
-}
-
-// ReadAt implements io.ReaderAt.
-func (s storeReader) ReadAt(b []byte, off int64) (int, error) {
-	if len(b) == 0 {
-		return 0, nil
-	}
-	body, _, err := s.store.Get(s.ctx, s.key, object.GetOptions{From: off, Limit: int64(len(b))})
-	if err != nil {
-		return 0, err
-	}
-	defer body.Close()
-	n, err := io.ReadFull(body, b)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = io.EOF
-	}
-	return n, err
 }
 
 // ddl is the verb ddl: a script for DuckDB that makes a view of each table over
