@@ -91,24 +91,33 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 		return fmt.Errorf("delete %s: %w", key, err)
 	}
 	s.count.delete.Add(1)
-	info, err := os.Lstat(path)
-	if err == nil && info.IsDir() {
-		return nil // a folder is not an object, so the key is absent
-	}
-	if err == nil {
-		err = os.Remove(path)
-	}
-	if err != nil && !isAbsent(err) {
+	if err := removeObject(path); err != nil && !isAbsent(err) {
 		return classify(reading, "delete "+key, err)
 	}
-	for dir := filepath.Dir(path); dir != s.root && strings.HasPrefix(dir, s.root); dir = filepath.Dir(dir) {
+	s.prune(filepath.Dir(path))
+	return nil
+}
+
+// prune removes dir and what is above it, as far as it is empty and below the root.
+func (s *Store) prune(dir string) {
+	for dir != s.root && strings.HasPrefix(dir, s.root) {
 		// Rmdir and not os.Remove, which would take an object that stands where
 		// the key has a folder. It fails if the directory is not empty.
 		if syscall.Rmdir(dir) != nil {
-			break
+			return
 		}
+		dir = filepath.Dir(dir)
 	}
-	return nil
+}
+
+// removeObject removes the file at path. A folder there is not an object, so
+// that the key is absent and nothing happens.
+func removeObject(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil || info.IsDir() {
+		return err
+	}
+	return os.Remove(path)
 }
 
 // String implements object.Store: the absolute path of the directory.

@@ -43,7 +43,7 @@ func (s *Store) Put(ctx context.Context, key string, body []byte, cond object.Co
 	if err != nil {
 		return object.Info{}, classify(writing, "put "+key, err)
 	}
-	defer os.Remove(temp.Name())
+	defer discard(temp.Name())
 	if _, err := temp.Write(body); err != nil {
 		temp.Close()
 		return object.Info{}, classify(writing, "put "+key, err)
@@ -146,10 +146,14 @@ func sweep(dir string, newest *os.File) {
 	}
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && now.ModTime().Sub(info.ModTime()) > tempLifetime {
-			os.Remove(filepath.Join(dir, e.Name()))
+			discard(filepath.Join(dir, e.Name()))
 		}
 	}
 }
+
+// discard removes a temporary file. One that stays, or that a rename has moved
+// away, does no harm: no key reaches it, and a later sweep takes it.
+func discard(path string) { _ = os.Remove(path) }
 
 // makeDirs makes dir and what is missing above it, and syncs the parent of
 // whatever it makes: syncDirs ends at the root and would miss the root's own name.

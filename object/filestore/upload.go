@@ -64,7 +64,7 @@ func (u *upload) Complete(ctx context.Context) (object.Info, error) {
 	temp := u.temp
 	u.temp = nil
 	u.store.count.put.Add(1)
-	defer os.Remove(temp.Name())
+	defer discard(temp.Name())
 	return u.store.publish(temp, u.path, u.key, object.Always)
 }
 

@@ -128,7 +128,7 @@ func unanswered(ctx, limited context.Context, timeout time.Duration, err error) 
 	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		return err // an answer that came in time, or another trouble
 	}
-	return fmt.Errorf("no answer within %s (%v): %w", timeout, err, object.ErrUnknown)
+	return fmt.Errorf("no answer within %s (%s): %w", timeout, err.Error(), object.ErrUnknown)
 }
 
 // retrying is a store without uploads.

@@ -203,7 +203,7 @@ func (u *upload) Abort(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
 	// A part that arrives after the abort would stay for ever, so wait for it.
-	u.wait()
+	_ = u.wait() // whether it arrived no longer matters
 	u.buf, u.spare = nil, nil
 	if u.id == nil {
 		return nil

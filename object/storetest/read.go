@@ -108,7 +108,9 @@ func noTornRead(ctx context.Context, env Env) error {
 	for i := range errs {
 		wg.Go(func() {
 			for ctx.Err() == nil && errs[i] == nil {
-				errs[i] = readUniform(ctx, env.Store, key, size)
+				if err := readUniform(ctx, env.Store, key, size); ctx.Err() == nil {
+					errs[i] = err
+				}
 			}
 		})
 	}
@@ -124,7 +126,7 @@ func noTornRead(ctx context.Context, env Env) error {
 // readUniform reads a body of noTornRead and verifies that it is one version.
 func readUniform(ctx context.Context, s object.Store, key string, size int) error {
 	got, _, err := object.ReadAll(ctx, s, key, object.GetOptions{}, 1<<30)
-	if errors.Is(err, object.ErrChanged) || ctx.Err() != nil {
+	if errors.Is(err, object.ErrChanged) {
 		return nil // refused rather than torn
 	}
 	if err != nil {
@@ -151,23 +153,30 @@ func cancelled(ctx context.Context, env Env) error {
 		_, err = io.ReadAll(r)
 		r.Close()
 	}
-	if !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("get under a cancelled context: %v", err)
+	if err := wantCancelled("get", err); err != nil {
+		return err
 	}
 	_, err = env.Store.Put(done, env.key("other"), []byte("x"), object.IfAbsent)
-	if !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("put under a cancelled context: %v", err)
+	if err := wantCancelled("put", err); err != nil {
+		return err
 	}
 	if err := wantErr("put under a cancelled context", err, object.ErrUnknown); err != nil {
 		return err
 	}
 	for _, err := range env.Store.List(done, env.Prefix, object.Deep) {
-		if !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("list under a cancelled context: %v", err)
+		if err := wantCancelled("list", err); err != nil {
+			return err
 		}
 	}
-	if err := env.Store.Delete(done, env.key("held")); !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("delete under a cancelled context: %v", err)
+	return wantCancelled("delete", env.Store.Delete(done, env.key("held")))
+}
+
+func wantCancelled(what string, err error) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil
+	case err == nil:
+		return fmt.Errorf("%s under a cancelled context succeeded", what)
 	}
-	return nil
+	return fmt.Errorf("%s under a cancelled context: %w", what, err)
 }

@@ -172,8 +172,8 @@ func wantErr(what string, err, want error) error {
 		object.ErrNotFound, object.ErrExists, object.ErrChanged, object.ErrConflict,
 		object.ErrUnknown, object.ErrDenied, object.ErrUnsupported,
 	} {
-		if errors.Is(err, sentinel) != (sentinel == want) {
-			return fmt.Errorf("%s: got %q, want %q", what, err, want)
+		if errors.Is(err, sentinel) != errors.Is(want, sentinel) {
+			return fmt.Errorf("%s: got %q, want %q", what, err.Error(), want.Error())
 		}
 	}
 	return nil
