@@ -26,7 +26,7 @@ type Proposal struct {
 	Tables  map[string]Delta     // tables that change
 	Config  manifest.Config      // configuration the files were written under
 	Gaps    []manifest.GapRecord // parts of the source given up
-	Floor   manifest.Seq         // floor only: the floor to set, own seq if larger
+	Repair  Repair               // what a kind without a batch wants
 	Advance Advance              // progress after this batch; nil leaves it as it is
 }
 
@@ -63,13 +63,9 @@ type Outcome struct {
 func (l *Log) Append(ctx context.Context, p Proposal) (Outcome, error) {
 	head := p.Base
 	var rivals []*manifest.Manifest
-	writes, err := p.writes()
-	if err != nil {
-		return Outcome{Head: head}, err
-	}
 	for turn := range l.budget.Rebases {
 		d := Decide(Facts{Base: p.Base.Manifest, Head: head.Manifest, Rivals: rivals,
-			Ranges: p.ranges(), Config: p.Config.Hash, Writes: writes})
+			Ranges: p.ranges(), Config: p.Config.Hash, Writes: p.writes()})
 		if d.Verdict != Propose {
 			return Outcome{Decision: d, Head: head, Rivals: rivals}, nil
 		}
@@ -221,10 +217,10 @@ func (l *Log) build(ctx context.Context, p Proposal, head manifest.Snapshot, pac
 		Progress: h.Progress, Tables: map[string]manifest.Table{}, Config: p.Config, Writer: l.writer,
 		CreatedAt: later(l.clock.Now().UTC().Truncate(time.Millisecond), h.CreatedAt),
 	}
-	if p.Kind == manifest.Floor {
-		m.GCFloor = max(h.GCFloor, min(p.Floor, m.Seq))
-	}
 	if err := l.buildTables(ctx, p, h, m, pack); err != nil {
+		return nil, err
+	}
+	if err := l.buildRepair(ctx, p, h, m, pack); err != nil {
 		return nil, err
 	}
 	var touched []manifest.Touched
@@ -313,7 +309,7 @@ func (p Proposal) ranges() []source.Range {
 }
 
 // writes is the read set of the proposal's tables.
-func (p Proposal) writes() ([]TableWrite, error) {
+func (p Proposal) writes() []TableWrite {
 	var w []TableWrite
 	for _, name := range slices.Sorted(maps.Keys(p.Tables)) {
 		d := p.Tables[name]
@@ -323,7 +319,7 @@ func (p Proposal) writes() ([]TableWrite, error) {
 		}
 		w = append(w, TableWrite{name, growth})
 	}
-	return w, nil
+	return w
 }
 
 func later(a, b time.Time) time.Time {

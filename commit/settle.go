@@ -46,7 +46,7 @@ func (l *Log) settle(ctx context.Context, seq manifest.Seq, body []byte) (occupa
 func (l *Log) once(ctx context.Context, key string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.budget.Time)
 	defer cancel()
-	ambiguous := false
+	earlier := nothingStored
 	last := context.DeadlineExceeded
 	for try := range l.budget.Tries {
 		if try > 0 && l.clock.Sleep(ctx, backoff(try)) != nil {
@@ -62,12 +62,12 @@ func (l *Log) once(ctx context.Context, key string, body []byte) ([]byte, error)
 				return stored, nil
 			}
 			l.log.Warn("key is said to be taken but cannot be read yet", "key", key, "error", err)
-			ambiguous = true
+			earlier = maybeStored
 		case errors.Is(err, object.ErrConflict):
 		case errors.Is(err, object.ErrDenied), errors.Is(err, object.ErrUnsupported):
-			return l.refused(ctx, key, err, ambiguous)
+			return l.refused(ctx, key, err, earlier)
 		default:
-			ambiguous = true
+			earlier = maybeStored
 		}
 		last = err
 		l.log.Debug("key not settled yet", "key", key, "try", try+1, "error", err)
@@ -75,10 +75,18 @@ func (l *Log) once(ctx context.Context, key string, body []byte) ([]byte, error)
 	return nil, fmt.Errorf("put %s: %w after %d tries: %w", key, ErrUnresolved, l.budget.Tries, last)
 }
 
+// trace is what the tries so far may have left under a key.
+type trace uint8
+
+const (
+	nothingStored trace = iota // every answer so far proves that nothing of ours is there
+	maybeStored                // a reply was lost, or cannot be believed
+)
+
 // refused ends once after a final refusal: what an earlier ambiguous try may
 // have stored decides.
-func (l *Log) refused(ctx context.Context, key string, refusal error, ambiguous bool) ([]byte, error) {
-	if !ambiguous {
+func (l *Log) refused(ctx context.Context, key string, refusal error, earlier trace) ([]byte, error) {
+	if earlier == nothingStored {
 		return nil, fmt.Errorf("put %s: not committed: %w", key, refusal)
 	}
 	if stored, err := l.readOnce(ctx, key); err == nil {
