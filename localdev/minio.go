@@ -140,8 +140,7 @@ func freeAddress() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	return l.Addr().String(), l.Close()
 }
 
 // ready waits until the server says that it is live.
@@ -207,8 +206,8 @@ func (s *Server) EnvAt(endpoint string) []string {
 // Stop ends the server, waits for it, and removes its data. It may be repeated.
 func (s *Server) Stop() error {
 	s.stop.Do(func() {
-		s.stdin.Close()
-		timer := time.AfterFunc(stopTimeout, func() { s.cmd.Process.Kill() })
+		_ = s.stdin.Close() // tells the server to end; if it has ended already, Wait says how
+		timer := time.AfterFunc(stopTimeout, func() { _ = s.cmd.Process.Kill() })
 		defer timer.Stop()
 		s.err = s.cmd.Wait()
 	})

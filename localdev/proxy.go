@@ -159,12 +159,12 @@ func (p *Proxy) serve(w http.ResponseWriter, req *http.Request) {
 		}
 		w.WriteHeader(status)
 		if action == TearBody {
-			w.Write(answer[:len(answer)/2])
+			_, _ = w.Write(answer[:len(answer)/2]) // the connection breaks below anyway
 			w.(http.Flusher).Flush()
 			reset(w)
 			return
 		}
-		w.Write(answer)
+		_, _ = w.Write(answer) // a client that went away needs no answer
 	}
 }
 
@@ -213,7 +213,7 @@ func reset(w http.ResponseWriter) {
 		return
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		tcp.SetLinger(0)
+		_ = tcp.SetLinger(0) // so that Close resets; if it cannot, it still closes
 	}
-	conn.Close()
+	_ = conn.Close() // broken on purpose
 }
