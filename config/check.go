@@ -16,8 +16,8 @@ const directorySettle = 5 * time.Second
 
 // complete fills in the defaults that depend on other keys, makes paths
 // absolute, and checks what no single value can tell.
-func (d *decoder) complete(root *yaml.Node, p *Pipeline) {
-	d.require(root, "pipeline", "store", "source", "source.files", "source.files.path")
+func (d *decoder) complete(p *Pipeline) {
+	d.require("pipeline", "store", "source", "source.files", "source.files.path")
 	if p.Table == "" && d.where["table"] == nil {
 		p.Table = TableName(p.Name)
 	}
@@ -54,7 +54,7 @@ func (d *decoder) failAt(key, hint, msg string) {
 
 // require reports the first missing key of a chain once, at the mapping that
 // lacks it.
-func (d *decoder) require(root *yaml.Node, keys ...string) {
+func (d *decoder) require(keys ...string) {
 	for _, key := range keys {
 		parent, name := "", key
 		if cut := strings.LastIndexByte(key, '.'); cut >= 0 {

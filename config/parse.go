@@ -62,7 +62,7 @@ func Parse(name string, data []byte, opts Options) (*Pipeline, error) {
 	p := defaults()
 	d.where[""] = root
 	d.decode(root, reflect.ValueOf(&p).Elem(), "", "")
-	d.complete(root, &p)
+	d.complete(&p)
 	if len(d.errs) > 0 {
 		return nil, d.errs.within(data).sorted()
 	}

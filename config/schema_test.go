@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -288,7 +289,10 @@ func TestSchemaAndDecoderJudgeAlike(t *testing.T) {
 // crossFieldOnly says whether a document fails for what no schema can say: two
 // keys that do not go together.
 func crossFieldOnly(err error) bool {
-	es, _ := err.(Errors)
+	var es Errors
+	if !errors.As(err, &es) {
+		return false
+	}
 	for _, e := range es {
 		if !strings.Contains(e.Msg, "is a directory") && !strings.Contains(e.Msg, "must not") && !strings.Contains(e.Msg, "is the name of the table") {
 			return false

@@ -46,7 +46,8 @@ func mixed(rng *rand.Rand, n int) string {
 func ids(out *outcome) map[string]bool {
 	all := map[string]bool{}
 	for _, r := range out.rows {
-		all[r[:strings.Index(r, `,"_rescued"`)]] = true
+		id, _, _ := strings.Cut(r, `,"_rescued"`)
+		all[id] = true
 	}
 	for _, d := range out.dead {
 		all[fmt.Sprintf(`{"_source":%q,"_offset":%d`, d.Source, d.Offset)] = true
@@ -126,7 +127,8 @@ func checkSum(t *testing.T, out *outcome) {
 	var sum source.Hash
 	for id := range ids(out) {
 		var offset int64
-		if _, err := fmt.Sscanf(id[strings.Index(id, `"_offset":`):], `"_offset":%d`, &offset); err != nil {
+		_, after, _ := strings.Cut(id, `"_offset":`)
+		if _, err := fmt.Sscanf(after, "%d", &offset); err != nil {
 			t.Fatal(err)
 		}
 		sum = sum.Add(record.IDHash("o", offset))

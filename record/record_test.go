@@ -101,8 +101,11 @@ func columns(s *schema.Schema) string {
 // user returns the columns of a row that are not reserved, and _rescued where it
 // is not null.
 func user(row string) string {
-	row = row[strings.Index(row, `"_rescued"`):]
-	return "{" + strings.TrimPrefix(strings.TrimPrefix(row, `"_rescued":null`), ",")
+	_, rest, _ := strings.Cut(row, `"_rescued":`)
+	if columns, null := strings.CutPrefix(rest, "null"); null {
+		return "{" + strings.TrimPrefix(columns, ",")
+	}
+	return `{"_rescued":` + rest
 }
 
 func users(out *outcome) string {

@@ -55,7 +55,7 @@ func (e *ChangedError) Error() string {
 
 // moved turns the store's "gone" and "changed" into what they mean for o.
 func moved(o Object, err error) error {
-	reason := ""
+	var reason string
 	switch {
 	case errors.Is(err, object.ErrNotFound):
 		reason = "gone"
