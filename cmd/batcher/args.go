@@ -49,7 +49,7 @@ func splitVerb(app *cli.App, line []string) (*cli.Command, []string, error) {
 		case word == "--":
 			return nil, nil, usageError(helpHint, "no verb before --")
 		case isFlag(word):
-			name, _, hasValue := flagName(word)
+			name, hasValue := flagName(word)
 			takes, ok := known[name]
 			if !ok {
 				return nil, nil, unknownFlag(app.Flags, word)
@@ -83,7 +83,7 @@ func separate(verb *cli.Command, line []string) (flags, arguments []string, err 
 			arguments = append(arguments, word)
 			continue
 		}
-		name, _, hasValue := flagName(word)
+		name, hasValue := flagName(word)
 		takes, ok := known[name]
 		switch {
 		case !ok:
@@ -101,10 +101,11 @@ func separate(verb *cli.Command, line []string) (flags, arguments []string, err 
 
 func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' }
 
-// flagName takes -n, --name and --name=value apart.
-func flagName(word string) (name, value string, hasValue bool) {
-	name, value, hasValue = strings.Cut(word, "=")
-	return strings.TrimPrefix(strings.TrimPrefix(name, "-"), "-"), value, hasValue
+// flagName is the name in -n, --name and --name=value, and whether a value is
+// attached to it.
+func flagName(word string) (name string, hasValue bool) {
+	name, _, hasValue = strings.Cut(word, "=")
+	return strings.TrimPrefix(strings.TrimPrefix(name, "-"), "-"), hasValue
 }
 
 // arities maps every name of the flags, help included, to its arity.
@@ -131,7 +132,7 @@ func everyFlag(app *cli.App) map[string]arity {
 }
 
 func unknownFlag(flags []cli.Flag, word string) error {
-	name, _, _ := flagName(word)
+	name, _ := flagName(word)
 	hint := helpHint
 	if near := cli.SuggestFlag(flags, name, false); near != "" && alike(name, strings.TrimLeft(near, "-")) {
 		hint = "did you mean " + near + "?"

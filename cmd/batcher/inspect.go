@@ -67,7 +67,7 @@ func history(ctx context.Context, c *call, o historyOptions) error {
 		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", h.Seq, h.Kind, h.CreatedAt.Format(time.RFC3339),
 			h.Objects, h.Read, h.Written, h.Dead, h.Files, h.BatchID)
 	}
-	w.Flush()
+	_ = w.Flush() // into memory
 	return printTo(c.Stdout, b.String())
 }
 

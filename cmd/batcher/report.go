@@ -144,10 +144,10 @@ const maxFilesShown = 5
 // text is the report for people.
 func (r report) text() string {
 	var b strings.Builder
-	switch {
-	case r.Outcome == outcomeEmpty:
+	switch r.Outcome {
+	case outcomeEmpty:
 		fmt.Fprintf(&b, "nothing to do: all %d objects are consumed\n", r.Progress.Objects)
-	case r.Outcome == outcomeAlready:
+	case outcomeAlready:
 		b.WriteString("already committed: nothing was written\n")
 	default:
 		b.WriteString(r.counts())

@@ -44,7 +44,7 @@ func runPipeline(ctx context.Context, c *call, o runOptions) (report, error) {
 
 // readRanges reads what show printed: a manifest, or its list of ranges.
 func readRanges(c *call, name string) ([]source.Range, error) {
-	in := io.Reader(c.Stdin)
+	in := c.Stdin
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {

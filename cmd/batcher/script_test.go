@@ -20,19 +20,22 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exit": demandExit,
+			"exit": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) < 2 {
+					ts.Fatalf("usage: exit CODE COMMAND [arguments]")
+				}
+				demandExit(ts, args[0], args[1:])
+			},
 		},
 	})
 }
 
-func demandExit(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exit CODE COMMAND [arguments]")
-	}
-	want, err := strconv.Atoi(args[0])
+// demandExit runs a command, which is to end with the exit code.
+func demandExit(ts *testscript.TestScript, code string, command []string) {
+	want, err := strconv.Atoi(code)
 	ts.Check(err)
 	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
+	if err := ts.Exec(command[0], command[1:]...); err != nil {
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) {
 			ts.Fatalf("%v", err)
