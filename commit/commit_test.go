@@ -165,7 +165,7 @@ func TestP11_PartlyTakenRangesArePlannedAgain(t *testing.T) {
 
 func TestP1_AnAttemptBelowTheFloorAborts(t *testing.T) {
 	l, head := create(t, memstore.New())
-	floor := commit.Proposal{Kind: manifest.Floor, Attempt: manifest.Attempt{9}, Base: head, Floor: 1, Config: config}
+	floor := commit.Proposal{Kind: manifest.Floor, Attempt: manifest.Attempt{9}, Base: head, Repair: commit.Repair{Floor: 1}, Config: config}
 	if out, err := l.Append(t.Context(), floor); err != nil || out.Verdict != commit.Committed {
 		t.Fatalf("floor: %+v, %v", out.Decision, err)
 	}

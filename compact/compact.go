@@ -15,6 +15,9 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -124,24 +127,7 @@ func (g *GC) Run(ctx context.Context, o GCOptions) (GCReport, error) {
 // floor is the newest manifest older than keep, found by bisection: created_at
 // never falls along the chain.
 func (g *GC) floor(ctx context.Context, head manifest.Snapshot, keep time.Duration) (manifest.Seq, error) {
-	limit := g.Now().Add(-keep)
-	low, high := head.Manifest.GCFloor, head.Manifest.Seq+1 // low: old enough or the floor as it is; high: too new
-	if !head.Manifest.CreatedAt.After(limit) {
-		return head.Manifest.Seq, nil
-	}
-	for high-low > 1 {
-		mid := low + (high-low)/2
-		s, err := g.Log.Slot(ctx, mid)
-		if err != nil {
-			return 0, err
-		}
-		if s.Manifest.CreatedAt.After(limit) {
-			high = mid
-		} else {
-			low = mid
-		}
-	}
-	return low, nil
+	return newestBefore(ctx, g.Log, head, head.Manifest.GCFloor, g.Now().Add(-keep))
 }
 
 // commitFloor appends the floor manifest and returns it as the head.
@@ -151,7 +137,7 @@ func (g *GC) commitFloor(ctx context.Context, head manifest.Snapshot, floor mani
 		return head, err
 	}
 	out, err := g.Log.Append(ctx, commit.Proposal{
-		Kind: manifest.Floor, Attempt: attempt, Base: head, Floor: floor, Config: head.Manifest.Config,
+		Kind: manifest.Floor, Attempt: attempt, Base: head, Repair: commit.Repair{Floor: floor}, Config: head.Manifest.Config,
 	})
 	if err != nil {
 		return head, fmt.Errorf("commit floor %d: %w", int64(floor), err)
@@ -185,7 +171,11 @@ func (g *GC) references(ctx context.Context, head manifest.Snapshot) (map[string
 		if _, err := prev.Apply(s.Manifest, s.SHA256); err != nil {
 			return nil, fmt.Errorf("%w: %w", commit.ErrDamaged, err)
 		}
-		if err := g.own(ctx, s.Manifest, refs); err != nil {
+		needs := g.own
+		if s.Manifest.Kind == manifest.Rewind {
+			needs = g.whole // it refers to what stood before the first retained snapshot, too
+		}
+		if err := needs(ctx, s.Manifest, refs); err != nil {
 			return nil, err
 		}
 		prev = s
@@ -246,22 +236,52 @@ func (g *GC) whole(ctx context.Context, m *manifest.Manifest, refs map[string]bo
 	return nil
 }
 
-// list finds the garbage below the floor in the state folder and in the data
-// folder of every table.
-func (g *GC) list(ctx context.Context, head manifest.Snapshot, refs map[string]bool, report *GCReport) ([]string, error) {
-	folders := []string{g.Log.Layout().States()}
-	for name := range head.Manifest.Tables {
-		folders = append(folders, manifest.TableData(name))
+// folder is where attempts leave objects, and the key of the n-th one of them.
+type folder struct {
+	prefix string
+	key    func(base manifest.Seq, a manifest.Attempt, n int) string
+}
+
+// base returns the base that a key carries, if an attempt made the key. A key
+// that is not to the letter what batcher writes is somebody else's.
+func (f folder) base(key string) (manifest.Seq, bool) {
+	rest := strings.TrimPrefix(key, f.prefix)
+	base, ok := manifest.BaseOf(rest)
+	parts := strings.Split(rest, "/")
+	if !ok || len(parts) != 3 {
+		return 0, false
 	}
+	var attempt manifest.Attempt
+	if attempt.UnmarshalText([]byte(parts[1])) != nil {
+		return 0, false
+	}
+	digits, _, _ := strings.Cut(parts[2], ".")
+	n, err := strconv.Atoi(digits)
+	return base, err == nil && n >= 0 && f.key(base, attempt, n) == key
+}
+
+// folders are those of the pipeline: its state, and the data of every table.
+func (g *GC) folders(m *manifest.Manifest) []folder {
+	out := []folder{{g.Log.Layout().States(), g.Log.Layout().State}}
+	for _, name := range slices.Sorted(maps.Keys(m.Tables)) {
+		out = append(out, folder{manifest.TableData(name), func(base manifest.Seq, a manifest.Attempt, n int) string {
+			return manifest.DataFile(name, base, a, n)
+		}})
+	}
+	return out
+}
+
+// list finds the garbage below the floor.
+func (g *GC) list(ctx context.Context, head manifest.Snapshot, refs map[string]bool, report *GCReport) ([]string, error) {
 	var garbage []string
-	for _, folder := range folders {
-		for info, err := range g.Store.List(ctx, folder, object.Deep) {
+	for _, folder := range g.folders(head.Manifest) {
+		for info, err := range g.Store.List(ctx, folder.prefix, object.Deep) {
 			if err != nil {
-				return nil, fmt.Errorf("list %s: %w", folder, err)
+				return nil, fmt.Errorf("list %s: %w", folder.prefix, err)
 			}
 			report.Listed++
 			report.ListedBytes += info.Size
-			base, ours := manifest.BaseOf(strings.TrimPrefix(info.Key, folder))
+			base, ours := folder.base(info.Key)
 			switch {
 			case !ours || refs[info.Key]:
 			case base >= report.Floor:

@@ -107,6 +107,9 @@ func checkGeneration(p *Snapshot, m *Manifest) (string, string) {
 	if m.Kind == Rewind || m.Kind == Adopt {
 		want++
 	}
+	if (m.Kind == Rewind) != (m.RewindTo != nil) || m.RewindTo != nil && (*m.RewindTo < p.Manifest.RetainFrom || *m.RewindTo > p.Manifest.Seq) {
+		return broken("I4", "kind %s rewinds to %v, retained are %d to %d", m.Kind, m.RewindTo, p.Manifest.RetainFrom, p.Manifest.Seq)
+	}
 	if m.Generation != want {
 		return broken("I4", "generation %d of kind %s after %d", m.Generation, m.Kind, p.Manifest.Generation)
 	}
@@ -283,6 +286,9 @@ func checkTable(name string, before, t *Table, m *Manifest) (string, string) {
 			name, t.Live.Files, t.Live.Rows, before.Live.Files, before.Live.Rows, t.Add.Count, t.Remove.Count)
 	}
 	for _, f := range t.Add.Items {
+		if m.Kind == Rewind {
+			break // it brings back files of earlier attempts
+		}
 		if want := TableData(name) + own(m.Base, m.Attempt) + "/"; !strings.HasPrefix(f.Key, want) {
 			return broken("I8", "file %q is not below %q", f.Key, want)
 		}

@@ -80,6 +80,7 @@ type Manifest struct {
 	Generation Generation       `json:"generation"`
 	Progress   source.Progress  `json:"progress"` // after this manifest
 	Batch      *Batch           `json:"batch,omitempty"`
+	RewindTo   *Seq             `json:"rewind_to,omitempty"` // rewind only: the snapshot that was restored
 	Gaps       []GapRecord      `json:"gaps,omitempty"`
 	Tables     map[string]Table `json:"tables"` // every table of the pipeline
 	Config     Config           `json:"config"`

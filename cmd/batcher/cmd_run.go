@@ -38,9 +38,6 @@ func (s *shell) runAndReport(o runOptions) action {
 	return func(ctx context.Context, c *call) error {
 		var r report
 		err := protect(func() (err error) {
-			if s.verbs.Run == nil {
-				return &exitError{Code: exitBug, Err: errNotWired}
-			}
 			r, err = s.verbs.Run(ctx, c, o)
 			return err
 		})

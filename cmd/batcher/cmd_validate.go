@@ -32,9 +32,6 @@ func validate(ctx context.Context, c *call, o validateOptions) error {
 		return err
 	}
 	if !o.Offline {
-		if c.verbs.Reach == nil {
-			return &exitError{Code: exitBug, Err: errNotWired}
-		}
 		if err := c.verbs.Reach(ctx, p); err != nil {
 			return fmt.Errorf("reach store and source: %w", err)
 		}

@@ -90,6 +90,8 @@ var rules = []struct {
 	{isA[*files.ChangedError], exitGap, "source.files.on_change: skip leaves changed objects alone and reports them"},
 	{isA[*pipeline.PartlyCoveredError], exitGap, "batcher show SEQ -o json prints the ranges of a manifest"},
 	{isA[*pipeline.MismatchError], exitConfig, "give the pipeline another name, or put the setting back"},
+	{isA[*compact.SupersededError], exitSuperseded, "run it again"},
+	{is(commit.ErrExpired), exitUsage, "batcher status and batcher history say what is retained"},
 	{isA[*pipeline.SupersededError], exitSuperseded, "run again: it plans anew"},
 	{is(commit.ErrForeign), exitConfig, "choose another table or store"},
 	{is(commit.ErrNoChain), exitUnavailable, "batcher run begins the pipeline"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -21,9 +22,9 @@ type globals struct {
 	Config   string     // path or s3:// address of the pipeline file
 	Output   outputForm // of results
 	Log      logOptions
-	Color    string   // auto, always or never
-	Memory   int64    // bytes the run may use; 0: batcher's own choice
-	Threads  int      // threads that may run at a time; at least 1
+	Color    string   // auto, always or never; results are never coloured today
+	Memory   int64    // soft limit in bytes; 0: none
+	Threads  int      // that may run Go code at a time; 0: one per core
 	Set      []string // key.path=value, in order
 	Progress bool     // a progress line is wanted
 }
@@ -38,9 +39,9 @@ func globalFlags() []cli.Flag {
 		&cli.StringFlag{Category: category, Name: "log-level", Usage: "`LEVEL` of logs: debug, info, warn or error (default: info)"},
 		&cli.BoolFlag{DisableDefaultText: true, Category: category, Name: "verbose", Aliases: []string{"v"}, Usage: "log in detail, like --log-level debug"},
 		&cli.BoolFlag{DisableDefaultText: true, Category: category, Name: "quiet", Aliases: []string{"q"}, Usage: "log errors only, no progress"},
-		&cli.StringFlag{Category: category, Name: "color", Value: "auto", Usage: "`WHEN` to color: auto, always or never"},
-		&cli.StringFlag{Category: category, Name: "memory", Usage: "`SIZE` that a run may use, e.g. 256MiB"},
-		&cli.IntFlag{Category: category, Name: "threads", DefaultText: "one per core", Usage: "`NUMBER` of threads"},
+		&cli.StringFlag{Category: category, Name: "color", Value: "auto", Usage: "`WHEN` to color results: auto, always or never; they are never coloured today"},
+		&cli.StringFlag{Category: category, Name: "memory", DefaultText: "none", Usage: "soft limit on memory, `SIZE` like 256MiB: above it garbage is collected harder; a run that needs more still gets it"},
+		&cli.IntFlag{Category: category, Name: "threads", DefaultText: "one per core", Usage: "`NUMBER` of threads that work at a time"},
 		&cli.StringSliceFlag{Category: category, Name: "set", Usage: "override a key of the pipeline file: `KEY=VALUE`, e.g. batch.max_bytes=1GiB; repeatable"},
 	}
 }
@@ -48,11 +49,10 @@ func globalFlags() []cli.Flag {
 // parseGlobals reads and checks the global flags.
 func parseGlobals(c *cli.Context, proc process) (globals, error) {
 	g := globals{
-		Config:  c.String("config"),
-		Output:  outputForm(c.String("output")),
-		Color:   c.String("color"),
-		Threads: runtime.GOMAXPROCS(0),
-		Set:     c.StringSlice("set"),
+		Config: c.String("config"),
+		Output: outputForm(c.String("output")),
+		Color:  c.String("color"),
+		Set:    c.StringSlice("set"),
 	}
 	if err := oneOf("output", string(g.Output), string(outputText), string(outputJSON)); err != nil {
 		return g, err
@@ -76,6 +76,26 @@ func parseGlobals(c *cli.Context, proc process) (globals, error) {
 	g.Log = log
 	g.Progress = proc.Terminal && !c.Bool("quiet") && log.Format == "text"
 	return g, err
+}
+
+// limits are what the flags say about this process; zeros say nothing.
+func (g globals) limits() limits { return limits{g.Threads, g.Memory} }
+
+// limits bound what the process takes of the machine.
+type limits struct {
+	threads int
+	memory  int64
+}
+
+// apply sets the limits for the whole process. What is not limited stays as the
+// runtime and its environment (GOMAXPROCS, GOMEMLIMIT) have it.
+func (l limits) apply() {
+	if l.threads > 0 {
+		runtime.GOMAXPROCS(l.threads)
+	}
+	if l.memory > 0 {
+		debug.SetMemoryLimit(l.memory)
+	}
 }
 
 // oneOf checks a flag that takes one of a few words.

@@ -37,9 +37,6 @@ func (c *call) readConfig(ctx context.Context) ([]byte, error) {
 		}
 		return text, nil
 	}
-	if c.verbs.ReadFile == nil {
-		return nil, &exitError{Code: exitBug, Err: errNotWired}
-	}
 	text, err := c.verbs.ReadFile(ctx, c.Config)
 	if err != nil {
 		return nil, fmt.Errorf("read the pipeline file %s: %w", c.Config, err)

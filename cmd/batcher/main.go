@@ -38,6 +38,7 @@ func main() {
 		Environ:  os.Environ(),
 		Signals:  signals,
 		Kill:     os.Exit,
+		Limit:    limits.apply,
 		Terminal: isTerminal(os.Stderr),
 	}, wired()))
 }
@@ -50,6 +51,7 @@ type process struct {
 	Environ  []string         // NAME=value
 	Signals  <-chan os.Signal // interrupts; the second one kills
 	Kill     func(code int)   // ends the process at once
+	Limit    func(limits)     // bounds what the process takes of the machine
 	Terminal bool             // Stderr is a terminal
 }
 

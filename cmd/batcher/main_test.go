@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,6 +40,9 @@ func play(v verbs, args ...string) played {
 
 func playWith(proc process, v verbs, args ...string) played {
 	var stdout, stderr bytes.Buffer
+	if proc.Limit == nil {
+		proc.Limit = func(limits) {}
+	}
 	proc.Stdin, proc.Stdout, proc.Stderr = strings.NewReader(""), &stdout, &stderr
 	code := run(append([]string{"batcher"}, args...), proc, v)
 	return played{code, stdout.String(), stderr.String()}
@@ -109,10 +114,30 @@ func TestOptions(t *testing.T) {
 func TestGlobalsReachTheVerb(t *testing.T) {
 	var got globals
 	v := verbs{Doctor: func(_ context.Context, c *call, _ doctorOptions) error { got = c.globals; return nil }}
-	p := play(v, "-c", "x.yaml", "doctor", "-o", "json", "--log-format", "json", "--log-level", "warn", "-v", "--color", "never", "--memory", "64MiB", "--threads", "3", "--set", "a=b,c", "--set", "d=[e]")
+	var limited limits
+	p := playWith(process{Limit: func(l limits) { limited = l }}, v, "-c", "x.yaml", "doctor", "-o", "json", "--log-format", "json", "--log-level", "warn", "-v", "--color", "never", "--memory", "64MiB", "--threads", "3", "--set", "a=b,c", "--set", "d=[e]")
 	want := globals{Config: "x.yaml", Output: outputJSON, Log: logOptions{"json", 4}, Color: "never", Memory: 64 << 20, Threads: 3, Set: []string{"a=b,c", "d=[e]"}}
 	if p.code != 0 || !reflect.DeepEqual(got, want) {
 		t.Errorf("exit %d %s\ngot  %+v\nwant %+v", p.code, p.stderr, got, want)
+	}
+	if limited != (limits{threads: 3, memory: 64 << 20}) {
+		t.Errorf("the process is limited to %+v", limited)
+	}
+}
+
+func TestLimitsHoldForTheProcess(t *testing.T) {
+	threads, memory := runtime.GOMAXPROCS(0), debug.SetMemoryLimit(-1)
+	t.Cleanup(func() {
+		runtime.GOMAXPROCS(threads)
+		debug.SetMemoryLimit(memory)
+	})
+	limits{}.apply()
+	if runtime.GOMAXPROCS(0) != threads || debug.SetMemoryLimit(-1) != memory {
+		t.Error("no limits changed something")
+	}
+	limits{threads: threads + 1, memory: 1 << 30}.apply()
+	if runtime.GOMAXPROCS(0) != threads+1 || debug.SetMemoryLimit(-1) != 1<<30 {
+		t.Errorf("%d threads, %d bytes", runtime.GOMAXPROCS(0), debug.SetMemoryLimit(-1))
 	}
 }
 

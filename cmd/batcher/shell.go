@@ -38,6 +38,7 @@ func newShell(proc process, v verbs) *shell {
 			s.initCommand(), s.validateCommand(), s.planCommand(), s.runCommand(),
 			s.statusCommand(), s.historyCommand(), s.showCommand(), s.filesCommand(), s.headCommand(), s.ddlCommand(),
 			s.verifyCommand(), s.doctorCommand(), s.gcCommand(),
+			s.fenceCommand(), s.rewindCommand(), s.expireCommand(), s.adoptCommand(),
 			s.versionCommand(), s.completionCommand(), s.helpCommand(),
 		},
 		// Errors are returned, never printed or exited on by the library.
@@ -76,6 +77,7 @@ func (s *shell) command(c cli.Command, parse func(*cli.Context) (action, error))
 		if err != nil {
 			return err
 		}
+		s.proc.Limit(g.limits())
 		called := s.newCall(g)
 		defer called.Progress.Clear()
 		return act(cc.Context, called)

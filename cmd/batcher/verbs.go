@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"batcher/config"
 )
@@ -27,17 +26,13 @@ type verbs struct {
 	Verify  func(context.Context, *call, verifyOptions) error
 	Doctor  func(context.Context, *call, doctorOptions) error
 	GC      func(context.Context, *call, gcOptions) error
+	Fence   func(context.Context, *call, confirmation) error
+	Adopt   func(context.Context, *call, confirmation) error
+	Rewind  func(context.Context, *call, rewindOptions) error
+	Expire  func(context.Context, *call, expireOptions) error
 }
-
-// errNotWired says that this build has no body for a verb.
-var errNotWired = errors.New("not wired")
 
 // body returns the action that calls a verb's body.
 func body[O any](f func(context.Context, *call, O) error, o O) action {
-	return func(ctx context.Context, c *call) error {
-		if f == nil {
-			return &exitError{Code: exitBug, Err: errNotWired}
-		}
-		return f(ctx, c, o)
-	}
+	return func(ctx context.Context, c *call) error { return f(ctx, c, o) }
 }

@@ -38,6 +38,10 @@ func wired() verbs {
 		Verify:   verify,
 		Doctor:   doctor,
 		GC:       collect,
+		Fence:    fence,
+		Adopt:    adopt,
+		Rewind:   rewind,
+		Expire:   expire,
 	}
 }
 

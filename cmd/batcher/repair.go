@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"batcher/compact"
+	"batcher/manifest"
+)
+
+// repairs opens an existing chain for repair.
+func repairs(ctx context.Context, c *call) (*compact.Repair, manifest.Snapshot, error) {
+	r, err := open(ctx, c, wiring{})
+	if err != nil {
+		return nil, manifest.Snapshot{}, err
+	}
+	head, err := r.chain(ctx)
+	return &compact.Repair{Log: r.log, Now: time.Now, Logger: c.Logger}, head, err
+}
+
+// repaired is what a repair prints.
+type repaired struct {
+	Done       bool                `json:"done"` // false: it only said what it would do
+	Kind       manifest.Kind       `json:"kind"`
+	Seq        manifest.Seq        `json:"seq"` // head
+	GCFloor    manifest.Seq        `json:"gc_floor"`
+	RetainFrom manifest.Seq        `json:"retain_from"`
+	Generation manifest.Generation `json:"generation"`
+	Pipeline   string              `json:"pipeline"`
+	Text       string              `json:"text"`
+}
+
+// conclude prints what a repair did, or would do.
+func (o confirmation) conclude(c *call, head manifest.Snapshot, kind manifest.Kind, did, would string) error {
+	m := head.Manifest
+	out := repaired{o.Confirm, kind, m.Seq, m.GCFloor, m.RetainFrom, m.Generation, m.Pipeline, did}
+	if !o.Confirm {
+		out.Text = would + "; --confirm does it"
+	}
+	if c.Output == outputJSON {
+		return printJSON(c, out)
+	}
+	return printTo(c.Stdout, out.Text+"\n")
+}
+
+// fence is the verb fence.
+func fence(ctx context.Context, c *call, o confirmation) error {
+	r, head, err := repairs(ctx, c)
+	if err == nil && o.Confirm {
+		head, err = r.Fence(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return o.conclude(c, head, manifest.Floor,
+		fmt.Sprintf("fenced at manifest %d: no attempt from before can commit", head.Manifest.Seq),
+		fmt.Sprintf("would fence every attempt that began on manifest %d or before", head.Manifest.Seq))
+}
+
+// adopt is the verb adopt.
+func adopt(ctx context.Context, c *call, o confirmation) error {
+	r, head, err := repairs(ctx, c)
+	was := ""
+	if err == nil {
+		was = head.Manifest.Pipeline
+		if o.Confirm {
+			head, err = r.Adopt(ctx)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return o.conclude(c, head, manifest.Adopt,
+		fmt.Sprintf("adopted by manifest %d: %s is now %s", head.Manifest.Seq, was, head.Manifest.Pipeline),
+		fmt.Sprintf("would give the chain of %s at manifest %d a new id and generation", was, head.Manifest.Seq))
+}
+
+// rewind is the verb rewind.
+func rewind(ctx context.Context, c *call, o rewindOptions) error {
+	r, head, err := repairs(ctx, c)
+	before := head
+	if err == nil && o.Confirm {
+		head, err = r.Rewind(ctx, o.Seq)
+	}
+	if err != nil {
+		return err
+	}
+	if !o.Confirm && (o.Seq >= before.Manifest.Seq || o.Seq < before.Manifest.RetainFrom) {
+		return usageError(fmt.Sprintf("retained are manifests %d to %d", before.Manifest.RetainFrom, before.Manifest.Seq-1), "cannot rewind to %d", o.Seq)
+	}
+	return o.conclude(c, head, manifest.Rewind,
+		fmt.Sprintf("manifest %d restores what stood after manifest %d; later runs consume again what came since", head.Manifest.Seq, o.Seq),
+		fmt.Sprintf("would restore what stood after manifest %d, %d manifests back", o.Seq, before.Manifest.Seq-o.Seq))
+}
+
+// expire is the verb expire.
+func expire(ctx context.Context, c *call, o expireOptions) error {
+	r, head, err := repairs(ctx, c)
+	if err != nil {
+		return err
+	}
+	from, err := r.ExpireTo(ctx, head, o.Keep)
+	if err == nil && o.Confirm {
+		head, err = r.Expire(ctx, o.Keep)
+	}
+	if err != nil {
+		return err
+	}
+	return o.conclude(c, head, manifest.Expire,
+		fmt.Sprintf("snapshots are retained from manifest %d", head.Manifest.RetainFrom),
+		fmt.Sprintf("would retain snapshots from manifest %d, not %d", max(from, head.Manifest.RetainFrom), head.Manifest.RetainFrom))
+}

@@ -1,0 +1,132 @@
+package compact
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"batcher/commit"
+	"batcher/manifest"
+)
+
+// Repair appends the manifests that change what may commit, what is retained and
+// what is live, without reading a source. Each is one manifest.
+type Repair struct {
+	Log    *commit.Log
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// SupersededError says that a repair was overtaken by another one and did nothing.
+type SupersededError struct{ Reason string }
+
+// Error gives the reason.
+func (e *SupersededError) Error() string { return "superseded, nothing was changed: " + e.Reason }
+
+// Fence appends a floor at its own number: every attempt that is in flight now
+// can never commit.
+func (r *Repair) Fence(ctx context.Context) (manifest.Snapshot, error) {
+	return r.append(ctx, manifest.Floor, func(head manifest.Snapshot) (commit.Repair, error) {
+		return commit.Repair{Floor: head.Manifest.Seq + 1<<40}, nil // own seq is the most a floor can be
+	})
+}
+
+// Rewind restores the snapshot after manifest seq, with everything in it, and
+// raises the generation: what was consumed since is consumed again by later
+// runs, and attempts from before can never commit.
+func (r *Repair) Rewind(ctx context.Context, seq manifest.Seq) (manifest.Snapshot, error) {
+	return r.append(ctx, manifest.Rewind, func(head manifest.Snapshot) (commit.Repair, error) {
+		if seq >= head.Manifest.Seq || seq < 0 {
+			return commit.Repair{}, fmt.Errorf("rewind to %d: the head is manifest %d: %w", int64(seq), int64(head.Manifest.Seq), commit.ErrExpired)
+		}
+		to, err := r.Log.Slot(ctx, seq)
+		return commit.Repair{To: &to}, err
+	})
+}
+
+// Expire stops retaining snapshots older than keep, as far as the floor allows.
+// It returns the head as it was when there is nothing to expire.
+func (r *Repair) Expire(ctx context.Context, keep time.Duration) (manifest.Snapshot, error) {
+	head, err := r.Log.Head(ctx)
+	if err != nil {
+		return head, err
+	}
+	from, err := r.ExpireTo(ctx, head, keep)
+	if err != nil || from <= head.Manifest.RetainFrom {
+		return head, err
+	}
+	return r.append(ctx, manifest.Expire, func(manifest.Snapshot) (commit.Repair, error) {
+		return commit.Repair{RetainFrom: from}, nil
+	})
+}
+
+// ExpireTo is the first snapshot that would be retained: the newest one older
+// than keep, but never above the floor.
+func (r *Repair) ExpireTo(ctx context.Context, head manifest.Snapshot, keep time.Duration) (manifest.Seq, error) {
+	from, err := newestBefore(ctx, r.Log, head, head.Manifest.RetainFrom, r.Now().Add(-keep))
+	return min(from, head.Manifest.GCFloor), err
+}
+
+// Adopt gives a chain that was copied to another root an id of its own, so that
+// it can never be taken for the one it was copied from.
+func (r *Repair) Adopt(ctx context.Context) (manifest.Snapshot, error) {
+	var id [16]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return manifest.Snapshot{}, err
+	}
+	return r.append(ctx, manifest.Adopt, func(manifest.Snapshot) (commit.Repair, error) {
+		return commit.Repair{Pipeline: r.Log.Layout().Pipeline + "-" + hex.EncodeToString(id[:])}, nil
+	})
+}
+
+// append brings one repair into the chain.
+func (r *Repair) append(ctx context.Context, kind manifest.Kind, want func(manifest.Snapshot) (commit.Repair, error)) (manifest.Snapshot, error) {
+	head, err := r.Log.Head(ctx)
+	if err != nil {
+		return head, err
+	}
+	p := commit.Proposal{Kind: kind, Base: head, Config: head.Manifest.Config}
+	if p.Repair, err = want(head); err != nil {
+		return head, err
+	}
+	if _, err := rand.Read(p.Attempt[:]); err != nil {
+		return head, err
+	}
+	out, err := r.Log.Append(ctx, p)
+	if err != nil {
+		return head, fmt.Errorf("%s: %w", kind, err)
+	}
+	if out.Verdict != commit.Committed {
+		return out.Head, &SupersededError{fmt.Sprintf("%s: %s", kind, out.Reason)}
+	}
+	r.Logger.Info("chain repaired", "kind", string(kind), "seq", int64(out.Receipt.Seq()))
+	if err := r.Log.PutHint(ctx, out.Head); err != nil {
+		r.Logger.Warn("hint not written: the next run searches a little longer", "error", err)
+	}
+	return out.Head, nil
+}
+
+// newestBefore is the newest manifest that is not younger than an instant, from
+// low on, found by bisection: created_at never falls along the chain.
+func newestBefore(ctx context.Context, l *commit.Log, head manifest.Snapshot, low manifest.Seq, limit time.Time) (manifest.Seq, error) {
+	if !head.Manifest.CreatedAt.After(limit) {
+		return head.Manifest.Seq, nil
+	}
+	high := head.Manifest.Seq + 1 // too young; low is old enough or the least there can be
+	for high-low > 1 {
+		mid := low + (high-low)/2
+		s, err := l.Slot(ctx, mid)
+		if err != nil {
+			return 0, err
+		}
+		if s.Manifest.CreatedAt.After(limit) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return low, nil
+}
