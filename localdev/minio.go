@@ -28,14 +28,14 @@ const (
 	stopTimeout  = 10 * time.Second
 )
 
-// Options sets up a MinIO server. The zero value makes the buckets "plain" and
+// Options sets up a server. The zero value makes the buckets "plain" and
 // "versioned".
 type Options struct {
 	Buckets   []string // plain buckets to make
 	Versioned []string // buckets to make that keep every version
 }
 
-// Server is a running MinIO. Stop it.
+// Server is a running S3 service. Stop it.
 type Server struct {
 	Endpoint  string // "http://127.0.0.1:port"
 	AccessKey string
@@ -54,15 +54,42 @@ type Server struct {
 // loopback interface and makes the buckets. The program is $MINIO, else "minio"
 // on the PATH, else it is built once into the cache folder, which takes minutes.
 func StartMinIO(ctx context.Context, opts Options) (*Server, error) {
-	program, err := minioProgram(ctx)
+	program, err := serverProgram(ctx, "MINIO", "minio", minioModule)
 	if err != nil {
 		return nil, fmt.Errorf("get minio: %w", err)
 	}
+	return startService(ctx, minioService(program), opts)
+}
+
+// minioService is how a MinIO is started.
+func minioService(program string) service {
+	return service{
+		name: "minio", health: "/minio/health/live",
+		command: func(address, data string) []string {
+			return []string{program, "server", "--quiet", "--address", address, data}
+		},
+		env: func(access, secret string) []string {
+			return []string{"MINIO_ROOT_USER=" + access, "MINIO_ROOT_PASSWORD=" + secret, "MINIO_BROWSER=off", "MINIO_UPDATE=off"}
+		},
+	}
+}
+
+// service is what the servers differ in.
+type service struct {
+	name    string
+	health  string                              // path that answers 200 once the server is live
+	folders []string                            // to make in the data folder
+	command func(address, data string) []string // program and arguments
+	env     func(access, secret string) []string
+}
+
+// startService starts a server and makes the buckets.
+func startService(ctx context.Context, kind service, opts Options) (*Server, error) {
 	if opts.Buckets == nil && opts.Versioned == nil {
 		opts = Options{Buckets: []string{"plain"}, Versioned: []string{"versioned"}}
 	}
 	for try := 1; ; try++ {
-		s, err := start(ctx, program)
+		s, err := start(ctx, kind)
 		if err == nil {
 			if err := s.makeBuckets(ctx, opts); err != nil {
 				return nil, errors.Join(err, s.Stop())
@@ -70,30 +97,31 @@ func StartMinIO(ctx context.Context, opts Options) (*Server, error) {
 			return s, nil
 		}
 		if try == startTries || ctx.Err() != nil {
-			return nil, fmt.Errorf("start minio: %w", err)
+			return nil, fmt.Errorf("start %s: %w", kind.name, err)
 		}
 	}
 }
 
-// minioProgram returns the path of the server program.
-func minioProgram(ctx context.Context) (string, error) {
-	if path := os.Getenv("MINIO"); path != "" {
+// serverProgram returns the path of a server program: what the variable names,
+// else what the PATH has, else what is built from the module.
+func serverProgram(ctx context.Context, variable, name, module string) (string, error) {
+	if path := os.Getenv(variable); path != "" {
 		return path, nil
 	}
-	if path, err := exec.LookPath("minio"); err == nil {
+	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
 	}
 	dir, err := toolFolder("bin")
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "minio")
+	path := filepath.Join(dir, name)
 	return path, once(path, func() error {
-		cmd := exec.CommandContext(ctx, "go", "install", minioModule)
+		cmd := exec.CommandContext(ctx, "go", "install", module)
 		cmd.Dir = dir // outside of any module
 		cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("go install %s: %w\n%s", minioModule, err, out)
+			return fmt.Errorf("go install %s: %w\n%s", module, err, out)
 		}
 		return nil
 	})
@@ -105,18 +133,23 @@ func minioProgram(ctx context.Context) (string, error) {
 const supervise = `data=$1; shift; "$@" & server=$!; cat >/dev/null; kill "$server"; wait "$server"; rm -rf "$data"`
 
 // start starts one server and waits until it answers.
-func start(ctx context.Context, program string) (*Server, error) {
+func start(ctx context.Context, kind service) (*Server, error) {
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.MkdirTemp("", "batcher-minio-")
+	data, err := os.MkdirTemp("", "batcher-"+kind.name+"-")
 	if err != nil {
 		return nil, err
 	}
+	for _, folder := range kind.folders {
+		if err := os.Mkdir(filepath.Join(data, folder), 0o755); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(data))
+		}
+	}
 	s := &Server{Endpoint: "http://" + address, AccessKey: "batcher-local", SecretKey: rand.Text(), Region: "us-east-1", log: &logBuffer{}}
-	s.cmd = exec.Command("/bin/sh", "-c", supervise, "sh", data, program, "server", "--quiet", "--address", address, data)
-	s.cmd.Env = append(os.Environ(), "MINIO_ROOT_USER="+s.AccessKey, "MINIO_ROOT_PASSWORD="+s.SecretKey, "MINIO_BROWSER=off", "MINIO_UPDATE=off")
+	s.cmd = exec.Command("/bin/sh", append([]string{"-c", supervise, "sh", data}, kind.command(address, data)...)...)
+	s.cmd.Env = append(os.Environ(), kind.env(s.AccessKey, s.SecretKey)...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -124,7 +157,7 @@ func start(ctx context.Context, program string) (*Server, error) {
 	if err := s.cmd.Start(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(data))
 	}
-	if err := s.ready(ctx); err != nil {
+	if err := s.ready(ctx, kind.health); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w\n%s", err, s.log), s.Stop())
 	}
 	s.admin, err = minio.New(address, &minio.Options{Creds: credentials.NewStaticV4(s.AccessKey, s.SecretKey, ""), Region: s.Region})
@@ -144,11 +177,11 @@ func freeAddress() (string, error) {
 }
 
 // ready waits until the server says that it is live.
-func (s *Server) ready(ctx context.Context) error {
+func (s *Server) ready(ctx context.Context, health string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Endpoint+"/minio/health/live", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Endpoint+health, nil)
 		if err != nil {
 			return err
 		}
