@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"batcher/commit"
 	"batcher/manifest"
 	"batcher/object"
 	"batcher/source/files"
