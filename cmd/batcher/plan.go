@@ -70,6 +70,15 @@ func planRun(ctx context.Context, c *call, o planOptions) error {
 	for _, o := range rep.First {
 		fmt.Fprintf(&b, "  %s (%d bytes)\n", o.Key, o.Size)
 	}
+	for _, part := range []struct {
+		n    int64
+		what string
+	}{{rep.Late, "of them late"}, {rep.Young, "more are too young to be read yet (source.files.settle)"},
+		{rep.Changed, "consumed objects changed since"}, {rep.Ignored, "ignored"}} {
+		if part.n > 0 {
+			fmt.Fprintf(&b, "%d %s\n", part.n, part.what)
+		}
+	}
 	return printTo(c.Stdout, b.String())
 }
 

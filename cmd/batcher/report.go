@@ -61,6 +61,7 @@ type reportObjects struct {
 	Changed     int64 `json:"changed"`
 	Ignored     int64 `json:"ignored"`
 	Quarantined int64 `json:"quarantined"`
+	Young       int64 `json:"young"` // waiting to settle
 }
 
 // reportProgress is how far the source is consumed after the run.
@@ -146,7 +147,7 @@ func (r report) text() string {
 	var b strings.Builder
 	switch r.Outcome {
 	case outcomeEmpty:
-		fmt.Fprintf(&b, "nothing to do: all %d objects are consumed\n", r.Progress.Objects)
+		b.WriteString(r.idle())
 	case outcomeAlready:
 		b.WriteString("already committed: nothing was written\n")
 	default:
@@ -155,7 +156,8 @@ func (r report) text() string {
 	for _, part := range []struct {
 		count int64
 		name  string
-	}{{r.Objects.Late, "late"}, {r.Objects.Changed, "changed since they were consumed, left alone"}, {r.Objects.Quarantined, "quarantined: their container is broken"}} {
+	}{{r.Objects.Late, "late"}, {r.Objects.Changed, "changed since they were consumed, left alone"}, {r.Objects.Quarantined, "quarantined: their container is broken"},
+		{r.Objects.Young, "too young to be read yet (source.files.settle)"}} {
 		if part.count > 0 {
 			fmt.Fprintf(&b, "  %d objects %s\n", part.count, part.name)
 		}
@@ -181,6 +183,17 @@ func (r report) text() string {
 		fmt.Fprintf(&b, "query it: %s\n", r.Query)
 	}
 	return b.String()
+}
+
+// idle is the first line of the report of a run that found nothing to do.
+func (r report) idle() string {
+	switch {
+	case r.Progress.Objects > 0:
+		return fmt.Sprintf("nothing to do: all %d objects are consumed\n", r.Progress.Objects)
+	case r.Objects.Young > 0:
+		return "nothing to do yet\n"
+	}
+	return "nothing to do: there are no objects\n"
 }
 
 // counts is the first line of the report of a run that did something.

@@ -81,7 +81,7 @@ func (r *rooms) report(c *call, p pipeline.Report, failure error) report {
 		Outcome: string(p.Outcome), Batches: p.Batches,
 		Rows:       reportRows{p.Rows.Read, p.Rows.Written, p.Rows.Late, p.Rows.Dead, p.Rows.Duplicate},
 		Bytes:      reportBytes{p.Bytes.Read, p.Bytes.Written},
-		Objects:    reportObjects{p.Objects.Read, p.Objects.Late, p.Objects.Changed, p.Objects.Ignored, p.Objects.Quarantined},
+		Objects:    reportObjects{p.Objects.Read, p.Objects.Late, p.Objects.Changed, p.Objects.Ignored, p.Objects.Quarantined, p.Objects.Young},
 		Requests:   p.Requests,
 		Progress:   reportProgress{Objects: p.Consumed, Newest: p.Newest},
 		Lag:        reportLag{Objects: p.Lag.Objects, Bytes: p.Lag.Bytes, Oldest: p.Lag.Oldest},

@@ -107,7 +107,11 @@ func (s statusReport) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pipeline %s in %s\n", s.Pipeline, s.Store)
 	fmt.Fprintf(&b, "head     manifest %d (%s) of %s\n", s.Seq, s.Kind, s.Created.Format(time.RFC3339))
-	fmt.Fprintf(&b, "consumed %d objects, the newest of %s\n", s.Progress.Objects, s.Progress.Newest.Format(time.RFC3339))
+	fmt.Fprintf(&b, "consumed %d objects", s.Progress.Objects)
+	if s.Progress.Objects > 0 {
+		fmt.Fprintf(&b, ", the newest of %s", s.Progress.Newest.Format(time.RFC3339))
+	}
+	b.WriteString("\n")
 	fmt.Fprintf(&b, "left     %d objects, %d bytes", s.Lag.Objects, s.Lag.Bytes)
 	if s.Lag.Objects > 0 {
 		fmt.Fprintf(&b, ", the oldest %s old", time.Duration(s.Lag.Seconds*float64(time.Second)).Truncate(time.Second))
