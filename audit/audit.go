@@ -5,7 +5,8 @@
 //
 // Invariants: it trusts nothing that it can compute: counts, sums, hashes and
 // lists are taken from the objects themselves and held against what manifests
-// say. A finding names the invariant, the manifest and the object. A damaged
+// say. What garbage collection may have deleted, because no retained snapshot
+// needs it, is not missed. A finding names the invariant, the manifest and the object. A damaged
 // chain is a finding, never a reason to give up; only a store that does not
 // answer is. Memory grows with objects, files and batches, never with rows.
 //
@@ -110,6 +111,9 @@ type walk struct {
 	schemas  map[string]known                      // by table
 	sizes    map[string]int64                      // objects in the data and state folders
 	runs     map[segment.Ref]bool                  // state runs that were looked at
+	changes  []change                              // what was done to objects, in order
+	retained map[string]bool                       // files live at retain_from
+	blind    bool                                  // below retain_from, and what the state follows from was deleted
 	done     int64
 	sum      source.Hash // of the identities of consumed objects
 	gen      manifest.Generation
@@ -126,7 +130,7 @@ func (v *Verifier) Verify(ctx context.Context, o Options) (Report, error) {
 		attempts: map[manifest.Attempt]manifest.Seq{}, batches: map[manifest.BatchID]manifest.Seq{},
 		objects: map[string]source.Position{}, files: map[string]manifest.Seq{},
 		live: map[string]map[string]manifest.SHA256{}, schemas: map[string]known{},
-		sizes: map[string]int64{}, runs: map[segment.Ref]bool{},
+		sizes: map[string]int64{}, runs: map[segment.Ref]bool{}, retained: map[string]bool{},
 	}
 	w.report.Since = o.Since
 	found, err := w.find(ctx)

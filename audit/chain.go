@@ -129,6 +129,9 @@ func (w *walk) chain(ctx context.Context) (bool, error) {
 	if w.opts.Since < 0 || w.opts.Since > w.head.Manifest.Seq {
 		return false, fmt.Errorf("verify since manifest %d: %w", int64(w.opts.Since), object.ErrNotFound)
 	}
+	if err := w.retain(ctx); err != nil {
+		return false, err
+	}
 	prev, ok, err := w.slot(ctx, w.opts.Since)
 	if err != nil || !ok {
 		return false, err
@@ -141,7 +144,7 @@ func (w *walk) chain(ctx context.Context) (bool, error) {
 		if err != nil || !ok {
 			return false, err
 		}
-		loaded, err := w.load(ctx, next.Manifest)
+		lists, err := w.load(ctx, next.Manifest)
 		if err != nil {
 			return false, err
 		}
@@ -153,12 +156,7 @@ func (w *walk) chain(ctx context.Context) (bool, error) {
 		if err := w.one(ctx, next.Manifest); err != nil {
 			return false, err
 		}
-		if loaded {
-			err = w.fold(ctx, prev.Manifest, next.Manifest)
-		} else {
-			err = w.takeOver(ctx, next.Manifest)
-		}
-		if err != nil {
+		if err := w.follow(ctx, prev.Manifest, next.Manifest, lists); err != nil {
 			return false, err
 		}
 		prev = next
@@ -186,20 +184,42 @@ func (w *walk) begin(ctx context.Context, s manifest.Snapshot) error {
 	return w.takeOver(ctx, m)
 }
 
+// lists says whether the lists of a manifest could be had.
+type lists uint8
+
+const (
+	inPlace lists = iota
+	lost
+)
+
 // load fills in the lists of a manifest that stand elsewhere, so that Apply can
-// look into them. It says false when one cannot be had.
-func (w *walk) load(ctx context.Context, m *manifest.Manifest) (bool, error) {
+// look into them.
+func (w *walk) load(ctx context.Context, m *manifest.Manifest) (lists, error) {
 	err := w.Log.LoadLists(ctx, m)
-	for name, t := range m.Tables {
-		if err != nil {
-			break
-		}
-		if t.Add.Items, err = w.Log.LoadFiles(ctx, t.Add); err == nil {
-			t.Remove.Items, err = w.Log.LoadFiles(ctx, t.Remove)
-		}
-		m.Tables[name] = t
+	switch {
+	case err == nil:
+		return inPlace, nil
+	case w.expired(m.Seq, err):
+		return lost, nil
 	}
-	return err == nil, w.damage(err, "I10", m.Seq)
+	return lost, w.damage(err, "I10", m.Seq)
+}
+
+// follow brings the state of the walk from one manifest to the next, and proves
+// what that one wrote.
+func (w *walk) follow(ctx context.Context, before, m *manifest.Manifest, have lists) (err error) {
+	switch {
+	case w.blind && m.Seq < w.head.Manifest.RetainFrom:
+	case w.blind || have == lost:
+		w.blind = false
+		err = w.takeOver(ctx, m)
+	default:
+		err = w.fold(before, m)
+	}
+	if err != nil || have == lost {
+		return err
+	}
+	return w.content(ctx, m)
 }
 
 // one proves what can be told of one manifest whatever its lists hold.
@@ -212,6 +232,11 @@ func (w *walk) one(ctx context.Context, m *manifest.Manifest) error {
 		w.gen = m.Generation
 		clear(w.batches)
 	}
+	if m.Kind == manifest.Rewind {
+		if err := w.rewind(ctx, m); err != nil {
+			return err
+		}
+	}
 	if err := w.beginTables(ctx, m); err != nil {
 		return err
 	}
@@ -221,57 +246,74 @@ func (w *walk) one(ctx context.Context, m *manifest.Manifest) error {
 	return w.evolve(ctx, m)
 }
 
-// fold proves what a manifest did, and adds it to the state of the walk.
-func (w *walk) fold(ctx context.Context, before, m *manifest.Manifest) error {
-	w.report.Manifests++
-	added, err := w.added(m)
-	if err != nil {
+// fold adds what a manifest did to the state of the walk.
+func (w *walk) fold(before, m *manifest.Manifest) error {
+	if err := w.added(m); err != nil {
 		return err
 	}
 	for _, g := range m.Gaps {
-		w.objects[g.Key] = doneObject
+		w.move(m.Seq, g.Key, doneObject)
 		w.done++
 	}
 	if m.Batch != nil {
 		w.ranges(m)
 	}
 	w.identities(before, m)
+	return nil
+}
+
+// content proves the files that a manifest wrote, and holds them against its
+// ranges.
+func (w *walk) content(ctx context.Context, m *manifest.Manifest) error {
+	w.report.Manifests++
+	files, whole := w.present(m)
 	if w.opts.Checks&CheckHashes != 0 {
-		if err := w.hashes(ctx, m, added); err != nil {
+		if err := w.hashes(ctx, m, files); err != nil {
 			return err
 		}
 	}
 	if m.Batch == nil {
 		return nil
 	}
-	return w.rows(ctx, m, added)
+	w.counts(m)
+	if !whole {
+		return nil
+	}
+	return w.rows(ctx, m, files)
 }
 
-// ranges proves that no record is consumed twice in a generation.
-func (w *walk) ranges(m *manifest.Manifest) {
+// counts proves that the records of a batch are those of its ranges.
+func (w *walk) counts(m *manifest.Manifest) {
 	w.report.Batches++
-	if before, ok := w.batches[m.Batch.ID]; ok && len(m.Batch.Ranges.Items) > 0 {
-		w.violation("I5", m.Seq, "batch %s is also committed by manifest %d", m.Batch.ID, before)
-	}
-	w.batches[m.Batch.ID] = m.Seq
+	w.report.Objects += int64(len(m.Batch.Ranges.Items))
 	records := int64(0)
 	for i := range m.Batch.Ranges.Items {
-		x := &m.Batch.Ranges.Items[i]
-		w.report.Objects++
-		records += x.Records
-		next, known := w.objects[x.Key]
-		if known && next != x.From {
-			w.violation("I4", m.Seq, "object %q is read from %d; %s", x.Key, x.From, position(next))
-		}
-		w.objects[x.Key] = x.To
-		if x.Last {
-			w.objects[x.Key] = doneObject
-			w.done++
-		}
+		records += m.Batch.Ranges.Items[i].Records
 	}
 	w.report.Records += records
 	if records != m.Batch.Rows.Read {
 		w.violation("I14", m.Seq, "ranges hold %d records, the batch says %d", records, m.Batch.Rows.Read)
+	}
+}
+
+// ranges proves that no record is consumed twice in a generation.
+func (w *walk) ranges(m *manifest.Manifest) {
+	if before, ok := w.batches[m.Batch.ID]; ok && len(m.Batch.Ranges.Items) > 0 {
+		w.violation("I5", m.Seq, "batch %s is also committed by manifest %d", m.Batch.ID, before)
+	}
+	w.batches[m.Batch.ID] = m.Seq
+	for i := range m.Batch.Ranges.Items {
+		x := &m.Batch.Ranges.Items[i]
+		next, known := w.objects[x.Key]
+		if known && next != x.From {
+			w.violation("I4", m.Seq, "object %q is read from %d; %s", x.Key, x.From, position(next))
+		}
+		to := x.To
+		if x.Last {
+			to = doneObject
+			w.done++
+		}
+		w.move(m.Seq, x.Key, to)
 	}
 }
 
@@ -288,10 +330,6 @@ func position(p source.Position) string {
 func (w *walk) identities(before, m *manifest.Manifest) {
 	f := m.Progress.Files
 	if f == nil || w.Source == nil {
-		return
-	}
-	if m.Kind == manifest.Rewind {
-		w.sum = f.Sum
 		return
 	}
 	if was := before.Progress.Files; was != nil {

@@ -47,17 +47,19 @@ func (w *walk) beginTables(ctx context.Context, m *manifest.Manifest) error {
 func (w *walk) takeOver(ctx context.Context, m *manifest.Manifest) error {
 	if f := m.Progress.Files; f != nil {
 		w.done, w.sum = f.Count, f.Sum
-		for _, o := range f.Open {
-			w.objects[o.Key] = o.Next
-		}
 	}
+	w.open(m)
 	for name, t := range m.Tables {
 		clear(w.live[name])
 		list, err := w.Log.LoadLive(ctx, t.Live)
+		if w.expired(m.Seq, err) {
+			continue
+		}
 		if err := w.damage(err, "I10", m.Seq); err != nil {
 			return err
 		}
 		for i := range list {
+			w.sized(m.Seq, &list[i])
 			w.files[list[i].Key] = list[i].Seq
 			if w.live[name][list[i].Key], err = entry(&list[i]); err != nil {
 				return err
@@ -67,10 +69,8 @@ func (w *walk) takeOver(ctx context.Context, m *manifest.Manifest) error {
 	return nil
 }
 
-// added folds what a manifest does to the live files, and checks that each file
-// it adds exists once and in full. It returns those that do.
-func (w *walk) added(m *manifest.Manifest) (map[string][]manifest.File, error) {
-	out := map[string][]manifest.File{}
+// added folds what a manifest does to the live files.
+func (w *walk) added(m *manifest.Manifest) error {
 	for name, t := range m.Tables {
 		for i := range t.Remove.Items {
 			f := &t.Remove.Items[i]
@@ -79,26 +79,58 @@ func (w *walk) added(m *manifest.Manifest) (map[string][]manifest.File, error) {
 			}
 			delete(w.live[name], f.Key)
 		}
-		for _, f := range t.Add.Items {
-			w.report.Files++
-			if before, ok := w.files[f.Key]; ok {
+		for i := range t.Add.Items {
+			f := &t.Add.Items[i]
+			before, again := w.files[f.Key]
+			_, live := w.live[name][f.Key]
+			if again && (live || m.Kind != manifest.Rewind) {
 				w.violation("I11", m.Seq, "%s was already added by manifest %d", f.Key, before)
 			}
-			w.files[f.Key] = m.Seq
-			var err error
-			if w.live[name][f.Key], err = entry(&f); err != nil {
-				return nil, err
+			if !again {
+				w.files[f.Key] = m.Seq
 			}
-			if size, ok := w.sizes[f.Key]; !ok {
-				w.violation("I10", m.Seq, "%s is absent", f.Key)
-			} else if size != f.Size {
-				w.violation("I10", m.Seq, "%s has %d bytes, the manifest says %d", f.Key, size, f.Size)
-			} else {
-				out[name] = append(out[name], f)
+			var err error
+			if w.live[name][f.Key], err = entry(f); err != nil {
+				return err
 			}
 		}
 	}
-	return out, nil
+	return nil
+}
+
+// present proves that the files which a manifest made live are there, in their
+// size. It returns those that are, by table, and whether none was deleted because
+// no retained snapshot needs it.
+func (w *walk) present(m *manifest.Manifest) (map[string][]manifest.File, bool) {
+	out, whole := map[string][]manifest.File{}, true
+	for name, t := range m.Tables {
+		for _, f := range t.Add.Items {
+			switch {
+			case w.sized(m.Seq, &f):
+				out[name] = append(out[name], f)
+			case m.Seq < w.head.Manifest.RetainFrom && !w.retained[f.Key]:
+				whole = false
+			}
+		}
+		if m.Kind != manifest.Rewind { // which brings back files that were counted
+			w.report.Files += t.Add.Count
+		}
+	}
+	return out, whole
+}
+
+// sized proves that a file is there in its size.
+func (w *walk) sized(seq manifest.Seq, f *manifest.File) bool {
+	size, ok := w.sizes[f.Key]
+	switch {
+	case ok && size == f.Size:
+		return true
+	case ok:
+		w.violation("I10", seq, "%s has %d bytes, the manifest says %d", f.Key, size, f.Size)
+	case seq >= w.head.Manifest.RetainFrom || w.retained[f.Key]:
+		w.violation("I10", seq, "%s is absent", f.Key)
+	}
+	return false
 }
 
 // refs proves that every state run which a manifest needs is there, also those
@@ -124,6 +156,9 @@ func (w *walk) refs(ctx context.Context, m *manifest.Manifest) error {
 			continue
 		}
 		runs, err := w.Log.LiveRefs(ctx, t.Live)
+		if w.expired(m.Seq, err) {
+			continue
+		}
 		if err := w.damage(err, "I10", m.Seq); err != nil {
 			return err
 		}
@@ -137,6 +172,9 @@ func (w *walk) refs(ctx context.Context, m *manifest.Manifest) error {
 		return nil
 	}
 	runs, err := w.Log.LoadConsumed(ctx, f)
+	if w.expired(m.Seq, err) {
+		return nil
+	}
 	if err := w.damage(err, "I10", m.Seq); err != nil {
 		return err
 	}
@@ -154,8 +192,11 @@ func (w *walk) ref(ctx context.Context, seq manifest.Seq, r segment.Ref) error {
 	if w.runs[r] {
 		return nil
 	}
-	w.runs[r] = true
 	size, ok := w.sizes[r.Key]
+	if !ok && seq < w.head.Manifest.RetainFrom {
+		return nil // and not noted: a retained snapshot that names it needs it
+	}
+	w.runs[r] = true
 	switch {
 	case !ok:
 		w.violation("I10", seq, "state %s is absent", r.Key)

@@ -23,6 +23,9 @@ func (w *walk) evolve(ctx context.Context, m *manifest.Manifest) error {
 			continue
 		}
 		s, err := w.Log.LoadSchema(ctx, t.Schema)
+		if w.expired(m.Seq, err) {
+			continue
+		}
 		if err != nil {
 			if err := w.damage(err, "I10", m.Seq); err != nil {
 				return err
@@ -37,31 +40,11 @@ func (w *walk) evolve(ctx context.Context, m *manifest.Manifest) error {
 			w.violation("I20", m.Seq, "table %q: the schema has sha256 %s and last id %d, the manifest says %s and %d", name, sum, s.LastID, t.Schema.SHA256, t.Schema.LastID)
 		}
 		if before.schema != nil && m.Kind != manifest.Rewrite && m.Kind != manifest.Rewind {
-			w.columns(m.Seq, name, before.schema, s)
+			if err := schema.CheckGrowth(before.schema, s); err != nil {
+				w.violation("I20", m.Seq, "table %q: %v", name, err)
+			}
 		}
 		w.schemas[name] = known{t.Schema.SHA256, s}
 	}
 	return nil
-}
-
-// columns proves that no column went, changed its type or took another's id, and
-// that no new one took an id that was given before.
-func (w *walk) columns(seq manifest.Seq, table string, before, after *schema.Schema) {
-	now := map[int32]schema.Leaf{}
-	for _, l := range after.Leaves() {
-		now[l.Field.ID] = l
-	}
-	was := map[int32]bool{}
-	for _, l := range before.Leaves() {
-		was[l.Field.ID] = true
-		n, ok := now[l.Field.ID]
-		if !ok || !n.Field.Equal(l.Field) || n.MaxDef != l.MaxDef || n.MaxRep != l.MaxRep {
-			w.violation("I20", seq, "table %q: column %q with id %d is gone or changed", table, l.Field.Name, l.Field.ID)
-		}
-	}
-	for id, l := range now {
-		if !was[id] && id <= before.LastID {
-			w.violation("I20", seq, "table %q: column %q takes id %d, which was given before", table, l.Field.Name, id)
-		}
-	}
 }

@@ -359,7 +359,7 @@ func history(t testing.TB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := p.Log.Append(t.Context(), commit.Proposal{Kind: manifest.Floor, Attempt: manifest.Attempt{1}, Base: head, Floor: 4, Config: p.Config})
+	out, err := p.Log.Append(t.Context(), commit.Proposal{Kind: manifest.Floor, Attempt: manifest.Attempt{1}, Base: head, Repair: commit.Repair{Floor: 4}, Config: p.Config})
 	if err != nil || out.Verdict != commit.Committed {
 		t.Fatal(out.Decision, err)
 	}
