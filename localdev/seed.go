@@ -45,8 +45,7 @@ var (
 // that is there already is an error. It returns the number of records written.
 func Seed(ctx context.Context, store object.Store, opts SeedOptions) (records int64, err error) {
 	for o := range opts.Objects {
-		key := fmt.Sprintf("%sevents-%06d.ndjson", opts.Prefix, o)
-		body, err := seedObject(opts, o)
+		key, body, err := opts.Object(o)
 		if err != nil {
 			return records, err
 		}
@@ -58,11 +57,12 @@ func Seed(ctx context.Context, store object.Store, opts SeedOptions) (records in
 	return records, nil
 }
 
-// seedObject returns the bytes of object number o.
-func seedObject(opts SeedOptions, o int) ([]byte, error) {
+// Object returns key and bytes of object number o, counted from 0. Objects do not
+// depend on how many there are.
+func (opts SeedOptions) Object(o int) (key string, body []byte, err error) {
 	random := rand.New(rand.NewPCG(opts.Seed, uint64(o)))
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	for r := range opts.Records {
 		event := Event{
 			ID:    fmt.Sprintf("%06d-%06d-%08x", o, r, random.Uint32()),
@@ -76,8 +76,8 @@ func seedObject(opts SeedOptions, o int) ([]byte, error) {
 			},
 		}
 		if err := encoder.Encode(event); err != nil {
-			return nil, fmt.Errorf("seed: %w", err)
+			return "", nil, fmt.Errorf("seed: %w", err)
 		}
 	}
-	return body.Bytes(), nil
+	return fmt.Sprintf("%sevents-%06d.ndjson", opts.Prefix, o), text.Bytes(), nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -48,31 +47,6 @@ func TestSeedFillsABucketOnce(t *testing.T) {
 		if err := seedCommand(t.Context(), args, &bytes.Buffer{}); err == nil {
 			t.Errorf("seeded %q", args)
 		}
-	}
-}
-
-func TestEventsAreTheSameEachTime(t *testing.T) {
-	first := events(0, 100)
-	if !bytes.Equal(first, events(0, 100)) {
-		t.Error("the same file differs from one call to the next")
-	}
-	if bytes.Equal(first, events(1, 100)) {
-		t.Error("two files hold the same")
-	}
-	lines := strings.Split(strings.TrimSuffix(string(first), "\n"), "\n")
-	ids := map[string]bool{}
-	for _, line := range lines {
-		var event struct {
-			ID string
-			TS time.Time
-		}
-		if err := json.Unmarshal([]byte(line), &event); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		ids[event.ID] = true
-	}
-	if len(lines) != 100 || len(ids) != 100 {
-		t.Errorf("%d lines with %d ids, want 100", len(lines), len(ids))
 	}
 }
 

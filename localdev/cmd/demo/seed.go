@@ -6,24 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"path"
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
-)
 
-// sample is what to seed a bucket with.
-type sample struct {
-	bucket  string
-	prefix  string // of the keys
-	files   int
-	records int // of each file
-}
+	"batcher/localdev"
+)
 
 // seedCommand makes the bucket and puts the sample's objects where they are
 // missing, so that it may be repeated. The credentials are AWS_ACCESS_KEY_ID and
@@ -33,11 +25,14 @@ func seedCommand(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil || endpoint.Host == "" {
 		return fmt.Errorf("endpoint %q: wants an address like http://127.0.0.1:9000", args[0])
 	}
-	s := sample{bucket: args[1], prefix: args[2]}
-	if s.files, err = count(args[3]); err != nil {
+	bucket, sample := args[1], localdev.SeedOptions{Prefix: args[2], Seed: 1}
+	if sample.Prefix != "" && !strings.HasSuffix(sample.Prefix, "/") {
+		sample.Prefix += "/"
+	}
+	if sample.Objects, err = count(args[3]); err != nil {
 		return err
 	}
-	if s.records, err = count(args[4]); err != nil {
+	if sample.Records, err = count(args[4]); err != nil {
 		return err
 	}
 	client, err := minio.New(endpoint.Host, &minio.Options{
@@ -47,11 +42,11 @@ func seedCommand(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("reach %s: %w", endpoint.Host, err)
 	}
-	added, err := seed(ctx, client, s)
+	added, err := seed(ctx, client, bucket, sample)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, `{"bucket":%q,"objects":%d,"records":%d,"added":%d}`+"\n", s.bucket, s.files, s.files*s.records, added)
+	_, err = fmt.Fprintf(out, `{"bucket":%q,"objects":%d,"records":%d,"added":%d}`+"\n", bucket, sample.Objects, sample.Objects*sample.Records, added)
 	return err
 }
 
@@ -66,18 +61,20 @@ func count(text string) (int, error) {
 
 // seed makes the bucket unless it is there, and each object unless it is there.
 // It returns how many objects it made.
-func seed(ctx context.Context, client *minio.Client, s sample) (added int, err error) {
-	err = client.MakeBucket(ctx, s.bucket, minio.MakeBucketOptions{})
+func seed(ctx context.Context, client *minio.Client, bucket string, sample localdev.SeedOptions) (added int, err error) {
+	err = client.MakeBucket(ctx, bucket, minio.MakeBucketOptions{})
 	var refused minio.ErrorResponse
 	if err != nil && (!errors.As(err, &refused) || refused.Code != "BucketAlreadyOwnedByYou") {
-		return 0, fmt.Errorf("make bucket %s: %w", s.bucket, err)
+		return 0, fmt.Errorf("make bucket %s: %w", bucket, err)
 	}
-	for file := range s.files {
-		body := events(file, s.records)
-		key := path.Join(s.prefix, fmt.Sprintf("events-%04d.ndjson", file))
+	for file := range sample.Objects {
+		key, body, err := sample.Object(file)
+		if err != nil {
+			return added, err
+		}
 		opts := minio.PutObjectOptions{ContentType: "application/x-ndjson"}
 		opts.SetMatchETagExcept("*") // If-None-Match: never touch what is there
-		_, err := client.PutObject(ctx, s.bucket, key, bytes.NewReader(body), int64(len(body)), opts)
+		_, err = client.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), opts)
 		switch {
 		case errors.As(err, &refused) && refused.StatusCode == http.StatusPreconditionFailed:
 		case err != nil:
@@ -87,24 +84,4 @@ func seed(ctx context.Context, client *minio.Client, s sample) (added int, err e
 		}
 	}
 	return added, nil
-}
-
-// events returns one file of the sample: orders, one JSON object a line, with
-// text, numbers, a flag, a time, a nested object and a field that not all have.
-func events(file, records int) []byte {
-	random := rand.New(rand.NewPCG(1, uint64(file)))
-	start := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(file) * time.Hour)
-	kinds := []string{"placed", "paid", "shipped", "returned"}
-	var b bytes.Buffer
-	for i := range records {
-		at := start.Add(time.Duration(i) * time.Hour / time.Duration(records))
-		fmt.Fprintf(&b, `{"id":"%d-%d","ts":%q,"kind":%q,"amount":%d.%02d,"express":%t,"customer":{"id":%d,"country":%q}`,
-			file, i, at.Format(time.RFC3339Nano), kinds[random.IntN(len(kinds))], random.IntN(500), random.IntN(100),
-			random.IntN(4) == 0, random.IntN(10000), []string{"AT", "BR", "CA", "DE"}[random.IntN(4)])
-		if random.IntN(5) == 0 {
-			fmt.Fprintf(&b, `,"note":"leave it at door %d"`, random.IntN(50))
-		}
-		b.WriteString("}\n")
-	}
-	return b.Bytes()
 }
