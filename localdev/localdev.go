@@ -1,6 +1,6 @@
 // Package localdev runs real services on this machine for tests and examples:
-// a MinIO server, proxies that misbehave on its behalf, DuckDB as an
-// independent reader, and seeded sample data.
+// a MinIO server, proxies that misbehave on its behalf, Lambda's runtime API,
+// DuckDB as an independent reader, and seeded sample data.
 //
 // Duty: get the tools (from the PATH, or built or installed once into the
 // user's cache folder), start them on the loopback interface, and leave nothing

@@ -29,7 +29,7 @@ func (s *shell) planCommand() *cli.Command {
 	return s.command(cli.Command{
 		Name:        "plan",
 		Usage:       "say what a run would read and write; changes nothing",
-		Description: "Takes the flags of run. --deadline makes no difference: how long a batch takes shows when it runs.",
+		Description: "Takes the flags of run that say what is read. --deadline makes no difference: how long a batch takes shows when it runs.",
 		Flags:       planFlags(),
 	}, func(c *cli.Context) (action, error) {
 		o, err := parsePlan(c)
