@@ -143,7 +143,7 @@ func (g *GC) commitFloor(ctx context.Context, head manifest.Snapshot, floor mani
 		return head, fmt.Errorf("commit floor %d: %w", int64(floor), err)
 	}
 	if out.Verdict != commit.Committed {
-		return head, fmt.Errorf("commit floor %d: %s: %w", int64(floor), out.Reason, commit.ErrUnresolved)
+		return head, &SupersededError{fmt.Sprintf("floor %d: %s", int64(floor), out.Reason)}
 	}
 	g.Logger.Info("floor committed", "seq", int64(out.Receipt.Seq()), "floor", int64(floor))
 	return out.Head, nil

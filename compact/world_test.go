@@ -205,13 +205,14 @@ func (w *world) propose(a *attempt) commit.Verdict {
 	if err != nil {
 		w.t.Fatalf("append: %v", err)
 	}
-	base, floor := a.proposal.Base.Manifest.Seq, out.Head.Manifest.GCFloor
+	base, head := a.proposal.Base.Manifest, out.Head.Manifest
 	want := commit.Committed
-	if base < floor {
+	if base.Seq < head.GCFloor || base.Generation != head.Generation {
 		want = commit.Abort
 	}
 	if out.Verdict != want {
-		w.t.Errorf("an attempt with base %d under floor %d: %s (%s), want %s", base, floor, out.Verdict, out.Reason, want)
+		w.t.Errorf("an attempt with base %d of generation %d under floor %d of generation %d: %s (%s), want %s",
+			base.Seq, base.Generation, head.GCFloor, head.Generation, out.Verdict, out.Reason, want)
 	}
 	if out.Verdict == commit.Committed && !w.complete(a) {
 		w.t.Errorf("manifest %d was committed and its files are not there", out.Receipt.Seq())
@@ -262,13 +263,15 @@ func (w *world) audit() audit.Report {
 	return rep
 }
 
-// referenced lists every key that some manifest needs, found without any of the
-// code under test: by looking for members called key in all the JSON there is.
+// referenced lists every key that some retained snapshot needs, found without any
+// of the code under test: by looking for members called key in all the JSON there
+// is. Only what a manifest removes is not needed for its sake; the list of it is.
 func (w *world) referenced() map[string]bool {
 	w.t.Helper()
 	held := w.bytes.Objects()
 	keys := map[string]bool{}
 	seen := map[string]bool{}
+	retained := layout.Manifest(w.head().Manifest.RetainFrom)
 	var visit func(v any)
 	visit = func(v any) {
 		switch v := v.(type) {
@@ -277,8 +280,12 @@ func (w *world) referenced() map[string]bool {
 				visit(x)
 			}
 		case map[string]any:
-			for _, x := range v {
-				visit(x)
+			for name, x := range v {
+				if name != "remove" {
+					visit(x)
+				} else if list, away := x.(map[string]any); away {
+					keys[list["ref"].(map[string]any)["key"].(string)] = true
+				}
 			}
 			key, _ := v["key"].(string)
 			if !strings.HasPrefix(key, "events/") && !strings.HasPrefix(key, "_batcher/") {
@@ -303,7 +310,7 @@ func (w *world) referenced() map[string]bool {
 		}
 	}
 	for key, body := range held {
-		if !strings.HasPrefix(key, layout.Manifests()) {
+		if !strings.HasPrefix(key, layout.Manifests()) || key < retained {
 			continue
 		}
 		var m any
