@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -39,11 +38,7 @@ func validate(ctx context.Context, c *call, o validateOptions) error {
 	if c.Output == outputText {
 		return printTo(c.Stdout, fmt.Sprintf("%s: valid: pipeline %s, %s → %s, table %s\n", c.Config, p.Name, p.Source.Files.Path, p.Store, p.Table))
 	}
-	text, err := json.Marshal(validated(p))
-	if err != nil {
-		return err
-	}
-	return printTo(c.Stdout, string(text)+"\n")
+	return printJSON(c, validated(p))
 }
 
 // validated is the JSON form of a valid file.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -36,14 +35,10 @@ func printVersion(_ context.Context, c *call) error {
 	if c.Output == outputText {
 		return printTo(c.Stdout, fmt.Sprintf("batcher %s %s/%s %s\n", buildVersion(), runtime.GOOS, runtime.GOARCH, runtime.Version()))
 	}
-	text, err := json.Marshal(struct {
+	return printJSON(c, struct {
 		Version string `json:"version"`
 		OS      string `json:"os"`
 		Arch    string `json:"arch"`
 		Go      string `json:"go"`
 	}{buildVersion(), runtime.GOOS, runtime.GOARCH, runtime.Version()})
-	if err != nil {
-		return err
-	}
-	return printTo(c.Stdout, string(text)+"\n")
 }
