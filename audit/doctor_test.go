@@ -157,7 +157,7 @@ func TestAProbeNeitherReadsNorRemovesWhatAnotherLeft(t *testing.T) {
 }
 
 func TestACancelledProbeLeavesNothing(t *testing.T) {
-	for _, stop := range []int{1, 20, 200, 1400} {
+	for _, stop := range []int{20, 1400} {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
 		var mu sync.Mutex
