@@ -87,6 +87,7 @@ var vendors = map[string]string{
 	"github.com/aws/smithy-go":      "object/s3store",
 	"github.com/aws/aws-lambda-go":  "lambda",
 	"github.com/minio/minio-go/v7":  "localdev",
+	"github.com/anishathalye/":      "localdev",
 	"github.com/parquet-go/":        "datafile",
 	"github.com/twmb/franz-go":      "source/kafka",
 	"github.com/urfave/cli/v2":      "cmd",

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -222,6 +223,37 @@ func (s *Server) MakeBucket(ctx context.Context, name string) error {
 		return fmt.Errorf("make bucket %s: %w", name, err)
 	}
 	return nil
+}
+
+// Put writes an object with another client than the one under test.
+func (s *Server) Put(ctx context.Context, bucket, key string, body []byte) error {
+	_, err := s.admin.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), minio.PutObjectOptions{})
+	if err != nil {
+		return fmt.Errorf("put %s/%s: %w", bucket, key, err)
+	}
+	return nil
+}
+
+// Get reads an object with another client than the one under test. An object
+// that is not there is fs.ErrNotExist.
+func (s *Server) Get(ctx context.Context, bucket, key string) ([]byte, error) {
+	body, err := s.get(ctx, bucket, key)
+	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s/%s: %w", bucket, key, err)
+	}
+	return body, nil
+}
+
+func (s *Server) get(ctx context.Context, bucket, key string) ([]byte, error) {
+	o, err := s.admin.GetObject(ctx, bucket, key, minio.GetObjectOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer o.Close()
+	return io.ReadAll(o)
 }
 
 // Env returns the variables with which a child process, or os.Setenv, reaches

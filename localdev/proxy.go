@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"sync"
+	"time"
 
 	"github.com/minio/minio-go/v7/pkg/signer"
 )
@@ -23,8 +24,14 @@ const (
 	// StripCondition forwards the request without its If-None-Match: the store
 	// then overwrites silently, as several real ones do.
 	StripCondition
+	// DropRequest forwards nothing and resets the connection.
+	DropRequest
 	// DropAnswer forwards the request and resets the connection.
 	DropAnswer
+	// DelayAnswer forwards the request and keeps the answer for answerDelay.
+	DelayAnswer
+	// Duplicate forwards the request twice and gives the second answer.
+	Duplicate
 	// FailAfter forwards the request and answers 500.
 	FailAfter
 	// ConflictBefore answers 409 and forwards nothing.
@@ -36,7 +43,30 @@ const (
 	// LandLate keeps the request until Release, and forwards it then even if
 	// the client has gone. The client never gets an answer.
 	LandLate
+	// LoseAndLandLate resets the connection, keeps the request until Release,
+	// and forwards it then: the client takes it for lost long before it lands.
+	LoseAndLandLate
 )
+
+// answerDelay is how long DelayAnswer keeps an answer.
+const answerDelay = 200 * time.Millisecond
+
+// String names the action.
+func (a Action) String() string {
+	return [...]string{"pass", "strip condition", "drop request", "drop answer", "delay answer", "duplicate", "fail after",
+		"conflict before", "unavailable before", "tear body", "land late", "lose and land late"}[a]
+}
+
+// Exchange is one request that a Proxy forwarded, and what the server answered.
+type Exchange struct {
+	Request  *http.Request // its body was read: see Body
+	Body     []byte
+	Action   Action
+	Sent     time.Time // to the server; before this it has done nothing
+	Answered time.Time
+	Status   int // 0: the server gave no answer
+	Answer   []byte
+}
 
 // Decide chooses the action for the nth request of its method, from 1.
 type Decide func(n int, req *http.Request) Action
@@ -45,19 +75,24 @@ type Decide func(n int, req *http.Request) Action
 type Proxy struct {
 	Endpoint string // "http://127.0.0.1:port", in place of the server's
 
-	server *Server
-	decide Decide
-	http   *httptest.Server
+	server    *Server
+	decide    Decide
+	watch     func(Exchange)
+	http      *httptest.Server
+	transport *http.Transport
 
 	mu   sync.Mutex
 	seen map[string]int // by method
 	kept []keptRequest
 
-	arrivals chan struct{} // one for each kept request
+	arrivals chan struct{} // one for each kept request, as far as it goes
 }
 
-// maxKept is how many requests one proxy can keep over its life.
-const maxKept = 1024
+// maxArrivals is how many kept requests AwaitKept can lag behind.
+const maxArrivals = 1024
+
+// serverConnections is how many idle connections to the server are kept.
+const serverConnections = 64
 
 // keptRequest is one that LandLate holds back.
 type keptRequest struct {
@@ -65,8 +100,17 @@ type keptRequest struct {
 }
 
 // Proxy starts a proxy of the server.
-func (s *Server) Proxy(decide Decide) *Proxy {
-	p := &Proxy{server: s, decide: decide, seen: make(map[string]int), arrivals: make(chan struct{}, maxKept)}
+func (s *Server) Proxy(decide Decide) *Proxy { return s.WatchedProxy(decide, func(Exchange) {}) }
+
+// WatchedProxy starts a proxy that shows each request that it forwarded, with
+// the server's answer, to watch, whether the client will learn it or not. Both
+// functions are called from several goroutines at a time.
+func (s *Server) WatchedProxy(decide Decide, watch func(Exchange)) *Proxy {
+	p := &Proxy{
+		server: s, decide: decide, watch: watch, seen: make(map[string]int), arrivals: make(chan struct{}, maxArrivals),
+		// Nothing is compressed on the way, so that the client gets the server's bytes.
+		transport: &http.Transport{MaxIdleConnsPerHost: serverConnections, DisableCompression: true},
+	}
 	p.http = httptest.NewServer(http.HandlerFunc(p.serve))
 	p.Endpoint = p.http.URL
 	return p
@@ -113,7 +157,10 @@ func (p *Proxy) keep() (landed func()) {
 	p.mu.Lock()
 	p.kept = append(p.kept, k)
 	p.mu.Unlock()
-	p.arrivals <- struct{}{}
+	select {
+	case p.arrivals <- struct{}{}:
+	default: // nobody waits for so many
+	}
 	<-k.release
 	return func() { close(k.landed) }
 }
@@ -123,6 +170,7 @@ func (p *Proxy) Close() {
 	p.Release()
 	p.http.CloseClientConnections()
 	p.http.Close()
+	p.transport.CloseIdleConnections()
 }
 
 // serve handles one request.
@@ -137,35 +185,62 @@ func (p *Proxy) serve(w http.ResponseWriter, req *http.Request) {
 	n := p.seen[req.Method]
 	p.mu.Unlock()
 	action := p.decide(n, req)
-	switch action {
-	case ConflictBefore:
-		refuse(w, http.StatusConflict, "ConditionalRequestConflict")
+	if before(w, action) {
 		return
-	case UnavailableBefore:
-		refuse(w, http.StatusServiceUnavailable, "SlowDown")
-		return
-	case LandLate:
+	}
+	if action == LandLate || action == LoseAndLandLate {
 		defer p.keep()()
 	}
 	status, header, answer, err := p.forward(req, body, action)
-	switch {
-	case err != nil || action == DropAnswer || action == LandLate:
-		reset(w)
-	case action == FailAfter:
-		refuse(w, http.StatusInternalServerError, "InternalError")
-	default:
-		for name, values := range header {
-			w.Header()[name] = values
-		}
-		w.WriteHeader(status)
-		if action == TearBody {
-			_, _ = w.Write(answer[:len(answer)/2]) // the connection breaks below anyway
-			w.(http.Flusher).Flush()
-			reset(w)
-			return
-		}
-		_, _ = w.Write(answer) // a client that went away needs no answer
+	if action == Duplicate {
+		status, header, answer, err = p.forward(req, body, action)
 	}
+	if err != nil || action == DropAnswer || action == LandLate {
+		reset(w)
+		return
+	}
+	switch action {
+	case LoseAndLandLate: // reset already
+	case FailAfter:
+		refuse(w, http.StatusInternalServerError, "InternalError")
+	case TearBody:
+		give(w, status, header, answer[:len(answer)/2])
+		w.(http.Flusher).Flush()
+		reset(w)
+	case DelayAnswer:
+		time.Sleep(answerDelay)
+		fallthrough
+	default:
+		give(w, status, header, answer)
+	}
+}
+
+// before does what comes before a request is forwarded, and says whether the
+// request ends there.
+func before(w http.ResponseWriter, action Action) (done bool) {
+	switch action {
+	case ConflictBefore:
+		refuse(w, http.StatusConflict, "ConditionalRequestConflict")
+	case UnavailableBefore:
+		refuse(w, http.StatusServiceUnavailable, "SlowDown")
+	case DropRequest:
+		reset(w)
+	case LoseAndLandLate:
+		reset(w)
+		return false
+	default:
+		return false
+	}
+	return true
+}
+
+// give passes an answer on. A client that went away needs none.
+func give(w http.ResponseWriter, status int, header http.Header, answer []byte) {
+	for name, values := range header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(answer)
 }
 
 // forward sends the request to the server and reads the whole answer. It does
@@ -184,13 +259,22 @@ func (p *Proxy) forward(req *http.Request, body []byte, action Action) (int, htt
 		out.Header.Del("If-None-Match")
 		out = p.sign(out) // the header was part of the signature
 	}
-	res, err := http.DefaultTransport.RoundTrip(out)
+	seen := Exchange{Request: req, Body: body, Action: action, Sent: time.Now()}
+	defer func() {
+		seen.Answered = time.Now()
+		p.watch(seen)
+	}()
+	res, err := p.transport.RoundTrip(out)
 	if err != nil {
 		return 0, nil, nil, err
 	}
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
-	return res.StatusCode, res.Header, answer, err
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	seen.Status, seen.Answer = res.StatusCode, answer
+	return res.StatusCode, res.Header, answer, nil
 }
 
 // sign replaces the signature of a request by one of the server's owner.

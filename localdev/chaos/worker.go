@@ -1,0 +1,298 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"batcher/compact"
+	"batcher/localdev"
+)
+
+// worker runs one process after the other behind a proxy of its own, so that a
+// request tells whose it is.
+type worker struct {
+	*world
+	rnd       *rand.Rand
+	proxy     *localdev.Proxy
+	collector *worker // runs gc while a process of this one is stopped; nil in a collector
+
+	mu  sync.Mutex
+	now *blow // what befalls the process that runs
+}
+
+// newWorker starts the proxies of a worker and of its collector.
+func (w *world) newWorker(i int) *worker {
+	worker := w.newRunner(uint64(100 + 2*i))
+	worker.collector = w.newRunner(uint64(101 + 2*i))
+	return worker
+}
+
+func (w *world) newRunner(stream uint64) *worker {
+	r := &worker{world: w, rnd: rand.New(rand.NewPCG(w.Seed, stream)), now: spare()}
+	r.proxy = w.Server.WatchedProxy(r.decide, func(x localdev.Exchange) {
+		w.faults.watch(x)
+		w.history.watch(x)
+	})
+	return r
+}
+
+// decide is what becomes of a request of the process that runs.
+func (w *worker) decide(n int, req *http.Request) localdev.Action {
+	if w.Sabotage != nil {
+		if a := w.Sabotage(n, req); a != localdev.Pass {
+			return a
+		}
+	}
+	w.mu.Lock()
+	now := w.now
+	w.mu.Unlock()
+	if a, struck := now.at(req); struck {
+		return w.faults.note(a)
+	}
+	return w.faults.draw(req)
+}
+
+// release lets land what was kept.
+func (w *worker) release() {
+	w.proxy.Release()
+	if w.collector != nil {
+		w.collector.release()
+	}
+}
+
+func (w *worker) close() {
+	w.proxy.Close()
+	if w.collector != nil {
+		w.collector.close()
+	}
+}
+
+// work runs processes until enough were killed or the context ends.
+func (w *worker) work(ctx context.Context) {
+	for !w.enough() && ctx.Err() == nil {
+		if w.rnd.IntN(100) < 30 {
+			w.arrive(ctx, 1)
+		}
+		if w.rnd.IntN(100) < 20 {
+			w.release()
+		}
+		if w.rnd.IntN(100) < 4 {
+			w.collect(ctx)
+		}
+		end := w.run(ctx, w.batcher(ctx, w.arguments()...), draw(w.rnd, 75, 10))
+		w.judge(end)
+		if end.empty() {
+			w.arrive(ctx, 1+w.rnd.IntN(4))
+		}
+	}
+}
+
+func (w *worker) arrive(ctx context.Context, objects int) {
+	if err := w.feed.arrive(ctx, objects); err != nil && ctx.Err() == nil {
+		w.find(err)
+	}
+}
+
+// arguments are those of one run: everything or a shard, of a number of shards
+// that changes, and mostly one batch, so that each acknowledgement is reported.
+func (w *worker) arguments() []string {
+	args := []string{"run", "-q", "-o", "json", "--max-batches", fmt.Sprint(1 + w.rnd.IntN(2))}
+	if shards := 1 + w.rnd.IntN(4); shards > 1 {
+		args = append(args, "--shard", fmt.Sprintf("%d/%d", w.rnd.IntN(shards), shards))
+	}
+	return args
+}
+
+// collect runs one gc, to which something may happen, too.
+func (w *worker) collect(ctx context.Context) {
+	c := w.collector
+	keep := time.Duration(c.rnd.IntN(2)) * 300 * time.Millisecond
+	cmd := w.command(ctx, w.Programs.Collect, "collect", lakeBucket, w.place, "chaos", keep.String())
+	end := c.run(ctx, cmd, draw(c.rnd, 25, 25))
+	var report compact.GCReport
+	if end.code == 0 {
+		if err := json.Unmarshal(end.stdout, &report); err != nil {
+			w.find(fmt.Errorf("gc printed %q: %w", end.stdout, err))
+		}
+	} else if !end.killed && end.code != exitTemporary && end.code != exitNoChain && ctx.Err() == nil {
+		w.find(fmt.Errorf("gc ended with %d: %s", end.code, end.stderr))
+	}
+	w.tally(func(f *Figures) {
+		f.Collects++
+		f.Deleted += report.Deleted
+		f.GCKills += one(end.killed)
+		f.GCStops += one(end.stopped)
+	})
+}
+
+func one(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// batcher is one invocation that was not started yet.
+func (w *worker) batcher(ctx context.Context, args ...string) *exec.Cmd {
+	return w.command(ctx, w.Programs.Batcher, args...)
+}
+
+// command is one process that reaches the store through the worker's proxy, or
+// its collector's if it is a gc.
+func (w *worker) command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	endpoint := w.proxy.Endpoint
+	if program == w.Programs.Collect {
+		endpoint = w.collector.proxy.Endpoint
+	}
+	return w.world.command(ctx, endpoint, program, args...)
+}
+
+// command is one process that reaches the store at an endpoint.
+func (w *world) command(ctx context.Context, endpoint, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = w.Folder
+	cmd.Env = append(os.Environ(), w.Server.EnvAt(endpoint)...)
+	return cmd
+}
+
+// ending is how a process ended.
+type ending struct {
+	code           int // -1: by a signal
+	killed         bool
+	stopped        bool
+	stdout, stderr []byte
+	report         *report // if stdout is one
+}
+
+// report is the part of the report of a run that is held against the chain.
+type report struct {
+	Outcome string `json:"outcome"`
+	Seq     *int64 `json:"seq"`
+	Attempt string `json:"attempt"`
+}
+
+// empty says that the run found nothing to read.
+func (e ending) empty() bool { return e.code == 0 && e.report != nil && e.report.Outcome == "empty" }
+
+// processLimit is how long a process may live, stops included.
+const processLimit = 2 * time.Minute
+
+// run runs a process to its end, whatever that is.
+func (w *worker) run(ctx context.Context, cmd *exec.Cmd, b *blow) ending {
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	w.mu.Lock()
+	w.now = b
+	w.mu.Unlock()
+	if err := b.start(func() (*os.Process, error) { err := cmd.Start(); return cmd.Process, err }); err != nil {
+		if ctx.Err() == nil {
+			w.find(fmt.Errorf("start %s: %w", cmd.Path, err))
+		}
+		return ending{code: -1, killed: true}
+	}
+	over := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // its state says all
+		close(over)
+	}()
+	stopped := w.await(ctx, cmd.Process, b, over)
+	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	end := ending{
+		code: cmd.ProcessState.ExitCode(), killed: status.Signaled() && status.Signal() == syscall.SIGKILL && b.signal == syscall.SIGKILL,
+		stopped: stopped, stdout: out.Bytes(), stderr: errs.Bytes(),
+	}
+	var r report
+	if json.Unmarshal(end.stdout, &r) == nil { // a killed process may have printed half of it
+		end.report = &r
+	}
+	return end
+}
+
+// await strikes when it is time, and lets a stopped process go on after
+// something has happened meanwhile. It returns when the process is over, and
+// says whether it was stopped.
+func (w *worker) await(ctx context.Context, p *os.Process, b *blow, over <-chan struct{}) (stopped bool) {
+	moment, struck := b.moment(), b.struck
+	limit := time.NewTimer(processLimit)
+	defer limit.Stop()
+	for {
+		select {
+		case <-over:
+			return stopped
+		case <-moment:
+			b.strike()
+		case <-struck:
+			struck = nil
+			if b.signal == syscall.SIGSTOP {
+				stopped = true
+				w.meanwhile(ctx)
+				_ = p.Signal(syscall.SIGCONT) // it may have been killed meanwhile
+			}
+		case <-limit.C:
+			w.find(fmt.Errorf("process %d did not end in %s", p.Pid, processLimit))
+			_ = p.Kill()
+		}
+	}
+}
+
+// meanwhile is what happens while a process is stopped: a gc, and others commit.
+// While a gc is stopped, others commit.
+func (w *worker) meanwhile(ctx context.Context) {
+	pause := time.NewTimer(time.Duration(w.rnd.IntN(400)) * time.Millisecond)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-ctx.Done():
+	}
+	if w.collector != nil {
+		w.collect(ctx)
+	}
+}
+
+// The exit codes with which a process may end under torture: temporary and
+// superseded ones besides success.
+const (
+	exitSuperseded = 71
+	exitTemporary  = 75
+	exitNoChain    = 69 // of gc before genesis
+)
+
+// judge notes what a run said and how it ended.
+func (w *worker) judge(end ending) {
+	if end.report != nil && end.report.Seq != nil {
+		w.acknowledged(ack{*end.report.Seq, end.report.Attempt, string(end.stdout)})
+	}
+	w.tally(func(f *Figures) {
+		f.Processes++
+		f.Kills += one(end.killed)
+		f.Stops += one(end.stopped)
+		if f.Exits == nil {
+			f.Exits = map[int]int{}
+		}
+		f.Exits[end.code]++
+	})
+	switch {
+	case end.killed, end.code == exitSuperseded, end.code == exitTemporary, w.ended():
+	case end.code != 0:
+		w.find(fmt.Errorf("a run ended with %d: %s%s", end.code, end.stdout, end.stderr))
+	case end.report == nil:
+		w.find(errors.New("a run succeeded without a report: " + string(end.stdout)))
+	}
+}
+
+// acknowledged notes what a process said it committed.
+func (w *world) acknowledged(a ack) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.acks = append(w.acks, a)
+}
