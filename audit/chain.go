@@ -273,7 +273,7 @@ func (w *walk) content(ctx context.Context, m *manifest.Manifest) error {
 		}
 	}
 	if m.Batch == nil {
-		return nil
+		return w.kept(ctx, m, files)
 	}
 	w.counts(m)
 	if !whole {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"batcher/column"
@@ -140,7 +141,7 @@ func narrow(s *schema.Schema, ids ...int32) *schema.Schema {
 
 // file adds the rows of one file to the tallies.
 func (w *walk) file(ctx context.Context, f manifest.File, want *schema.Schema, out map[string]*tally) (int64, error) {
-	r, err := datafile.Open(readerAt{ctx, w.Store, f.Key}, f.Size)
+	r, err := datafile.Open(object.NewReaderAt(ctx, w.Store, f.Key), f.Size)
 	if err != nil {
 		return 0, err
 	}
@@ -229,26 +230,37 @@ func (w *walk) ids(m *manifest.Manifest, main, dead map[string]*tally) {
 	}
 }
 
-// readerAt reads ranges of an object; parquet files are read through it.
-type readerAt struct {
-	ctx   context.Context
-	store object.Store
-	key   string
+// kept proves that a manifest which consumes nothing changes no row: the files it
+// adds hold the records of the files it removes (I15). What a rewind adds and
+// removes follows from the snapshot that it names.
+func (w *walk) kept(ctx context.Context, m *manifest.Manifest, added map[string][]manifest.File) error {
+	if m.Kind == manifest.Rewind || w.opts.Checks&(CheckRows|CheckSource) == 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Tables)) {
+		removed := m.Tables[name].Remove.Items
+		if len(added[name])+len(removed) == 0 {
+			continue
+		}
+		now, err := w.tables(ctx, m, name, added[name])
+		if err != nil {
+			return err
+		}
+		before, err := w.tables(ctx, m, name, removed)
+		if err != nil {
+			return err
+		}
+		if a, b := total(now), total(before); a.rows != b.rows || a.ids != b.ids {
+			w.violation("I15", m.Seq, "table %q: kind %s adds %d rows for the %d it removes, or others", name, m.Kind, a.rows, b.rows)
+		}
+	}
+	return nil
 }
 
-// ReadAt implements io.ReaderAt.
-func (r readerAt) ReadAt(b []byte, off int64) (int, error) {
-	if len(b) == 0 {
-		return 0, nil
+// total joins the tallies of all sources.
+func total(parts map[string]*tally) (sum tally) {
+	for _, t := range parts {
+		sum.join(*t)
 	}
-	body, _, err := r.store.Get(r.ctx, r.key, object.GetOptions{From: off, Limit: int64(len(b))})
-	if err != nil {
-		return 0, err
-	}
-	defer body.Close()
-	n, err := io.ReadFull(body, b)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = io.EOF
-	}
-	return n, err
+	return sum
 }

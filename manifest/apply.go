@@ -342,7 +342,7 @@ func (m *Manifest) Refs() []segment.Ref {
 	}
 	if f := m.Progress.Files; f != nil {
 		add(f.Segments.Ref)
-		for i := range f.Segments.Items {
+		for i := range inPlace(f.Segments) {
 			add(&f.Segments.Items[i].Ref)
 		}
 	}
@@ -355,9 +355,18 @@ func (m *Manifest) Refs() []segment.Ref {
 		add(t.Add.Ref)
 		add(t.Remove.Ref)
 		add(t.Live.Segments.Ref)
-		for i := range t.Live.Segments.Items {
+		for i := range inPlace(t.Live.Segments) {
 			add(&t.Live.Segments.Items[i])
 		}
 	}
 	return refs
+}
+
+// inPlace is the items of a list that stands in the manifest: of one by
+// reference there are none, also when it was loaded.
+func inPlace[T any](l segment.List[T]) []T {
+	if l.Ref != nil {
+		return nil
+	}
+	return l.Items
 }

@@ -23,9 +23,6 @@ func verify(ctx context.Context, c *call, o verifyOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.chain(ctx); err != nil {
-		return err
-	}
 	v := &audit.Verifier{
 		Log: r.log, Store: r.store, Source: r.source, Set: r.set, Rules: rulesOf(r.cfg), Record: record.Limits{},
 		Table: string(r.cfg.Table), Dead: string(r.cfg.DeadLetters.Table), Logger: c.Logger,
