@@ -1,0 +1,123 @@
+package sim_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"batcher/localdev"
+	"batcher/sim"
+)
+
+// scenario is a set of processes and what goes wrong with them.
+type scenario struct {
+	name    string
+	faults  int // of one schedule at most
+	nightly int // the same in a nightly run; 0: not run then
+	quick   bool
+	history int // batches that were committed before, and orphans beside them
+	objects int // new ones in the source
+	make    func(w *world) []sim.Process
+}
+
+// first and second are shards: each drains another object. all overlaps with both.
+var (
+	first  = invocation{include: "o0.ndjson"}
+	second = invocation{include: "o1.ndjson"}
+	all    = invocation{}
+	single = invocation{objects: 1} // all, an object in a batch
+)
+
+// scenarios are explored to the end, every interleaving with every choice of
+// faults. Crashes need no fault, see package sim.
+var scenarios = []scenario{
+	{"shards", 2, 3, true, 0, 2, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", first), w.writer("b", second)}
+	}},
+	{"overlap", 2, 3, true, 0, 1, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", all), w.writer("b", all)}
+	}},
+	{"batches", 2, 3, false, 0, 2, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", single), w.writer("b", all)}
+	}},
+	{"gc twice", 1, 2, true, 1, 1, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", all), w.collector("gc", 2)}
+	}},
+	{"rewind", 2, 3, true, 1, 1, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", all), w.repairer("rewind", rewindTo(0))}
+	}},
+	{"three writers", 1, 2, false, 0, 2, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", first), w.writer("b", second), w.writer("c", all)}
+	}},
+	{"overlap and gc", 1, 2, false, 1, 1, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", all), w.writer("b", all), w.collector("gc", 1)}
+	}},
+	{"shards and gc", 1, 2, false, 1, 2, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", first), w.writer("b", second), w.collector("gc", 1)}
+	}},
+	{"rewind and gc", 1, 2, false, 1, 1, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", all), w.repairer("rewind", rewindTo(0)), w.collector("gc", 1)}
+	}},
+	{"fence and gc", 1, 2, false, 1, 1, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", all), w.repairer("fence", fence), w.collector("gc", 1)}
+	}},
+	{"expire and gc", 1, 2, false, 2, 1, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", all), w.repairer("expire", expire), w.collector("gc", 1)}
+	}},
+	{"three writers and gc", 0, 0, false, 1, 2, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", first), w.writer("b", second), w.writer("c", all), w.collector("gc", 1)}
+	}},
+	{"three overlap and gc", 0, 1, false, 1, 1, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", all), w.writer("b", all), w.writer("c", all), w.collector("gc", 1)}
+	}},
+}
+
+// explorer sets a scenario up.
+func (c scenario) explorer(t *testing.T, faults int) (sim.Explorer, *oracle) {
+	t.Helper()
+	w := newWorld(t, c.objects)
+	o := newOracle(w)
+	return sim.Explorer{
+		Start: w.after(t, c.history), Faults: faults, Processes: c.make(w), Recover: w.recoverer(),
+		MaxStates: 40_000_000, Checks: o.checks(), Enter: withRandom(t),
+	}, o
+}
+
+// TestExplore explores the real pipeline, commit, source, garbage collection and
+// repairs. BATCHER_NIGHTLY=1 spends more faults and takes an hour or so; with -short and
+// under the race detector only the small scenarios are run, with one fault.
+func TestExplore(t *testing.T) {
+	nightly := os.Getenv("BATCHER_NIGHTLY") != ""
+	small := testing.Short() || underRace
+	var total sim.Result
+	begun := time.Now()
+	for _, c := range scenarios {
+		faults := c.faults
+		switch {
+		case small && !c.quick, nightly && c.nightly == 0:
+			t.Logf("%s: not in this mode", c.name)
+			continue
+		case small:
+			faults = min(faults, 1)
+		case nightly:
+			faults = c.nightly
+		}
+		t.Run(c.name, func(t *testing.T) {
+			e, o := c.explorer(t, faults)
+			began := time.Now()
+			r, err := e.Run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("at most %d faults: %d states, %d steps, %.2g schedules, %d contents, %d states of recovery, real code run %d times, %d chains audited, %.1f s",
+				faults, r.States, r.Steps, r.Schedules, r.Contents, r.Recoveries, r.Runs, len(o.audited), time.Since(began).Seconds())
+			total.States += r.States + r.Recoveries
+			total.Schedules += r.Schedules
+		})
+	}
+	localdev.Figure("interleavings explored", fmt.Sprintf("%d states, %.2g schedules, %.0f s", total.States, total.Schedules, time.Since(begun).Seconds()))
+	if least := 100_000; !small && !t.Failed() && total.States < least {
+		t.Errorf("%d states: the exploration has become smaller than %d", total.States, least)
+	}
+}

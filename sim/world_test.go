@@ -1,0 +1,259 @@
+package sim_test
+
+import (
+	"context"
+	crypto "crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"batcher/batch"
+	"batcher/commit"
+	"batcher/compact"
+	"batcher/datafile"
+	"batcher/manifest"
+	"batcher/object"
+	"batcher/object/memstore"
+	"batcher/pipeline"
+	"batcher/schema"
+	"batcher/sim"
+	"batcher/source/files"
+)
+
+var (
+	quiet  = slog.New(slog.DiscardHandler)
+	noon   = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	config = manifest.Config{Hash: "c1", Source: "mem://in", Format: "ndjson", RecordID: "position", Table: "events", Dead: "events_dead"}
+)
+
+// clock stands still and counts how often it was slept on: no time passes in a
+// simulation, so that none can matter.
+type clock struct{ sleeps int }
+
+func (c *clock) Now() time.Time { return noon }
+
+func (c *clock) Sleep(context.Context, time.Duration) error {
+	c.sleeps++
+	return nil
+}
+
+// ack is what a process was promised: its attempt stands in the slot.
+type ack struct {
+	seq     manifest.Seq
+	attempt manifest.Attempt
+}
+
+// ended is how a run ended, and which objects it was to drain.
+type ended struct {
+	err    error
+	drains []string
+	drawn  []manifest.Attempt // of the run, in order
+}
+
+// world is a source and the invocations that share a store.
+type world struct {
+	input *memstore.Store
+	keys  []string // of the source, in order
+}
+
+// recordsPerObject is how many records each object of a source has.
+const recordsPerObject = 2
+
+// newWorld has a source of n objects.
+func newWorld(t *testing.T, n int) *world {
+	t.Helper()
+	w := &world{input: memstore.New(memstore.WithClock(func() time.Time { return noon.Add(-time.Hour) }))}
+	for i := range n {
+		w.drop(t, fmt.Sprintf("o%d.ndjson", i))
+	}
+	return w
+}
+
+func (w *world) drop(t *testing.T, key string) {
+	t.Helper()
+	body := fmt.Sprintf("{\"k\":%q,\"n\":1}\n{\"k\":%q,\"n\":2}\n", key, key)
+	if _, err := w.input.Put(t.Context(), key, []byte(body), object.Always); err != nil {
+		t.Fatal(err)
+	}
+	w.keys = append(w.keys, key)
+}
+
+// draws notes the attempts that a run draws.
+type draws struct {
+	random io.Reader
+	drawn  []manifest.Attempt
+}
+
+func (d *draws) Read(b []byte) (int, error) {
+	n, err := io.ReadFull(d.random, b)
+	if len(b) == 16 {
+		d.drawn = append(d.drawn, manifest.Attempt(b))
+	}
+	return n, err
+}
+
+// invocation is what one run is told on its command line.
+type invocation struct {
+	include string // glob over keys; "" means all
+	objects int64  // in a batch; 0: no bound
+}
+
+// log is the chain on a store, with budgets that no real time uses up.
+func newLog(store object.Store) *commit.Log {
+	return commit.New(commit.Options{Store: store, Pipeline: "events", Clock: &clock{}, Logger: quiet,
+		Budget: commit.Budget{Time: 100 * time.Hour, Try: 100 * time.Hour}})
+}
+
+// invoke wires one invocation as cmd does, but for the vendors.
+func (w *world) invoke(store object.Store, random io.Reader, o invocation) *pipeline.Pipeline {
+	l := newLog(store)
+	cfg := files.Config{Location: "mem://in", Lookback: 72 * time.Hour}
+	if o.include != "" {
+		cfg.Include = []string{o.include}
+	}
+	src, err := files.New(w.input, cfg)
+	if err != nil {
+		panic(err)
+	}
+	return &pipeline.Pipeline{
+		Log: l, Store: store, Source: src, Input: w.input, Set: src.NewSet(l), Config: config,
+		Table: "events", Dead: "events_dead", Rules: schema.Rules{MinRecords: 1},
+		Limits: batch.Limits{Objects: o.objects}, Budget: batch.Budget{Ratio: 0.1, MinRecords: 1000},
+		File: datafile.Options{}, FileBytes: 128 << 20, Clock: &clock{}, Random: random, Logger: quiet,
+	}
+}
+
+// writer is a process that makes one whole run of the real pipeline.
+func (w *world) writer(name string, o invocation) sim.Process {
+	return sim.Process{Name: name, Run: func(c *sim.Client) {
+		d := &draws{random: c.Random()}
+		p := w.invoke(c, d, o)
+		p.Committed = append(p.Committed, func(_ context.Context, r commit.Receipt, _ manifest.Snapshot) error {
+			c.Note(ack{r.Seq(), r.Attempt()})
+			return nil
+		})
+		_, err := p.Run(context.Background(), pipeline.Options{})
+		c.Note(ended{err, w.drains(o), d.drawn})
+	}}
+}
+
+// recoverer is a process that runs until nothing fences it any more, as a
+// scheduler does that starts a failed run again.
+func (w *world) recoverer() sim.Process {
+	return sim.Process{Name: "recover", Run: func(c *sim.Client) {
+		d := &draws{random: c.Random()}
+		var err error
+		for range 4 {
+			var superseded *pipeline.SupersededError
+			if _, err = w.invoke(c, d, invocation{}).Run(context.Background(), pipeline.Options{}); !errors.As(err, &superseded) {
+				break
+			}
+		}
+		c.Note(ended{err, w.keys, d.drawn})
+	}}
+}
+
+// drains are the objects that an invocation is to consume.
+func (w *world) drains(o invocation) []string {
+	if o.include == "" {
+		return w.keys
+	}
+	return []string{o.include}
+}
+
+// collector is a process that collects garbage so many times, keeping nothing
+// that need not be kept.
+func (w *world) collector(name string, times int) sim.Process {
+	return sim.Process{Name: name, Run: func(c *sim.Client) {
+		for range times {
+			gc := compact.GC{Log: newLog(c), Store: c, Now: func() time.Time { return noon }, Logger: quiet}
+			if _, err := gc.Run(context.Background(), compact.GCOptions{Mode: compact.Confirm}); err != nil {
+				c.Note(ended{err: err})
+				return
+			}
+		}
+		c.Note(ended{})
+	}}
+}
+
+// repairer is a process that appends one repair to the chain.
+func (w *world) repairer(name string, verb func(context.Context, *compact.Repair) error) sim.Process {
+	return sim.Process{Name: name, Run: func(c *sim.Client) {
+		r := &compact.Repair{Log: newLog(c), Now: func() time.Time { return noon }, Logger: quiet}
+		c.Note(ended{err: verb(context.Background(), r)})
+	}}
+}
+
+func fence(ctx context.Context, r *compact.Repair) error {
+	_, err := r.Fence(ctx)
+	return err
+}
+
+func expire(ctx context.Context, r *compact.Repair) error {
+	_, err := r.Expire(ctx, 0)
+	return err
+}
+
+func rewindTo(seq manifest.Seq) func(context.Context, *compact.Repair) error {
+	return func(ctx context.Context, r *compact.Repair) error {
+		_, err := r.Rewind(ctx, seq)
+		return err
+	}
+}
+
+// begun is a store with a genesis.
+func (w *world) begun(t *testing.T) map[string][]byte {
+	t.Helper()
+	return w.after(t, 0)
+}
+
+// after is a store whose chain has so many batches of one object, of objects
+// that are added to the source, and one orphan for each.
+func (w *world) after(t *testing.T, batches int) map[string][]byte {
+	t.Helper()
+	store := memstore.New()
+	random := rand.NewChaCha8([32]byte{'h'})
+	if _, err := w.invoke(store, random, invocation{}).Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range batches {
+		key := fmt.Sprintf("p%d.ndjson", i)
+		w.drop(t, key)
+		if _, err := w.invoke(store, random, invocation{include: key}).Run(t.Context(), pipeline.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		orphan := manifest.DataFile("events", manifest.Seq(i), manifest.Attempt{0xdd, byte(i)}, 0)
+		if _, err := store.Put(t.Context(), orphan, []byte("orphan"), object.Always); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return store.Objects()
+}
+
+// withRandom makes crypto/rand a function of the process that runs.
+func withRandom(t *testing.T) func(*sim.Client) {
+	t.Helper()
+	real := crypto.Reader
+	t.Cleanup(func() { crypto.Reader = real })
+	return func(c *sim.Client) { crypto.Reader = c.Random() }
+}
+
+// harmless says whether a run may end with an error: the store failed, or the
+// attempt was fenced. A chain that is said to be damaged is never harmless here.
+func harmless(err error) bool {
+	var superseded *pipeline.SupersededError
+	var overtaken *compact.SupersededError
+	if errors.Is(err, commit.ErrDamaged) {
+		return false
+	}
+	for _, e := range []error{commit.ErrUnresolved, object.ErrUnknown, object.ErrConflict, object.ErrDenied} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return err == nil || errors.As(err, &superseded) || errors.As(err, &overtaken) || errors.Is(err, commit.ErrExpired)
+}
