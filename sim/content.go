@@ -88,7 +88,7 @@ func (p *pool) key(s string) int32 {
 }
 
 func (p *pool) body(b []byte) int32 {
-	id, _ := p.bodies.number(string(b), bytes.Clone(b))
+	id, _ := p.bodies.number(string(b), append([]byte{}, b...)) // never nil: nil means absent
 	return id
 }
 

@@ -43,6 +43,7 @@ type Explorer struct {
 	list    []state
 	came    []arrival
 	ways    []float64
+	queue   [3][]int32 // states to expand: of this rank, the next, and the one after
 	rescued map[rescue]bool
 	result  Result
 }
@@ -78,8 +79,12 @@ type rescue struct {
 	late                 bool // a delayed write landed since the process began
 }
 
-// Run walks all states, breadth first, so that a FailureError has a shortest
-// schedule. Any other error means that nothing was proved.
+// Run walks all states, shortest schedules first, so that a FailureError has a
+// short one. Any other error means that nothing was proved.
+//
+// The rank of a state is twice the calls answered, less the writes on their way:
+// a function of the state alone. Every move raises it, so that all ways to a state
+// are known when its turn comes, and can be counted.
 func (e *Explorer) Run() (Result, error) {
 	if len(e.Processes) > MaxProcesses {
 		return Result{}, fmt.Errorf("%d processes, more than %d", len(e.Processes), MaxProcesses)
@@ -91,8 +96,11 @@ func (e *Explorer) Run() (Result, error) {
 		e.trees = append(e.trees, t)
 	}
 	err := e.begin()
-	for i := 0; err == nil && i < len(e.list); i++ {
-		err = e.expand(int32(i))
+	for err == nil && len(e.queue[0])+len(e.queue[1])+len(e.queue[2]) > 0 {
+		for i := 0; err == nil && i < len(e.queue[0]); i++ {
+			err = e.expand(e.queue[0][i])
+		}
+		e.queue = [3][]int32{e.queue[1], e.queue[2], e.queue[0][:0]}
 	}
 	e.result.States, e.result.Contents, e.result.Recoveries = len(e.list), len(e.pool.contents.values), len(e.rescued)
 	for _, t := range e.trees {
@@ -117,6 +125,7 @@ func (e *Explorer) begin() error {
 		}
 	}
 	e.visit(s, arrival{from: -1}, 1)
+	e.queue[0] = []int32{0}
 	if fresh && e.Checks.Content != nil {
 		if err := e.Checks.Content(e.view(s.content, s.delayed)); err != nil {
 			return e.failure(0, nil, err)
@@ -149,8 +158,7 @@ func (e *Explorer) view(content, delayed int32) View {
 	return View{&e.pool, e.pool.contents.values[content], e.pool.delayed.values[delayed]}
 }
 
-// expand makes every move of a state. All ways to it are known by then: a move
-// leads one level further, and levels are walked in order.
+// expand makes every move of a state.
 func (e *Explorer) expand(id int32) error {
 	s := e.list[id]
 	moved := false
@@ -206,6 +214,11 @@ func (e *Explorer) move(id int32, process int, f Fault) error {
 	if !isNew {
 		return nil
 	}
+	rank := 2
+	if f == Delayed || f == Lands {
+		rank = 1
+	}
+	e.queue[rank] = append(e.queue[rank], to)
 	if len(e.list) > e.MaxStates {
 		return fmt.Errorf("%d: %w", len(e.list), ErrBounds)
 	}
