@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"batcher/object"
 )
 
 // MaxProcesses is how many processes one exploration can have.
@@ -12,6 +14,15 @@ const MaxProcesses = 6
 
 // ErrBounds says that an exploration has more states than it was allowed.
 var ErrBounds = errors.New("more states than allowed")
+
+// Conduct is how a store keeps what package object demands.
+type Conduct uint8
+
+// The conducts.
+const (
+	KeepsConditions   Conduct = iota
+	IgnoresConditions         // IfAbsent is taken for Always, and nobody is told
+)
 
 // Checks refuse what must not be. Each may be nil.
 type Checks struct {
@@ -36,6 +47,7 @@ type Explorer struct {
 	MaxStates int     // bound on the states
 	Checks    Checks
 	Enter     func(*Client) // called each time before a process goes on; may be nil
+	Store     Conduct       // of the store; the zero value keeps its promises
 
 	pool    pool
 	trees   []*tree // of Processes, then of Recover
@@ -279,6 +291,9 @@ func (e *Explorer) step(s *state, process int, f Fault) (bool, error) {
 // take makes a call on the content of s.
 func (e *Explorer) take(s *state, q call) (bool, answer, error) {
 	before := e.pool.contents.values[s.content]
+	if e.Store == IgnoresConditions {
+		q.cond = object.Always
+	}
 	after, a := e.pool.take(before, q)
 	if q.op == opGet || q.op == opList || a.verdict != done {
 		return false, a, nil

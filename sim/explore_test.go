@@ -27,6 +27,7 @@ var (
 	second = invocation{include: "o1.ndjson"}
 	all    = invocation{}
 	single = invocation{objects: 1} // all, an object in a batch
+	hasty  = invocation{tries: 1}   // all, its budget spent by one unknown outcome
 )
 
 // scenarios are explored to the end, every interleaving with every choice of
@@ -40,6 +41,9 @@ var scenarios = []scenario{
 	}},
 	{"batches", 2, 3, false, 0, 2, func(w *world) []sim.Process {
 		return []sim.Process{w.writer("a", single), w.writer("b", all)}
+	}},
+	{"budget spent", 2, 3, true, 0, 1, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", hasty), w.writer("b", hasty)}
 	}},
 	{"gc twice", 1, 2, true, 1, 1, func(w *world) []sim.Process {
 		return []sim.Process{w.writer("a", all), w.collector("gc", 2)}
@@ -60,7 +64,7 @@ var scenarios = []scenario{
 		return []sim.Process{w.writer("a", all), w.repairer("rewind", rewindTo(0)), w.collector("gc", 1)}
 	}},
 	{"fence and gc", 1, 2, false, 1, 1, func(w *world) []sim.Process {
-		return []sim.Process{w.writer("a", all), w.repairer("fence", fence), w.collector("gc", 1)}
+		return []sim.Process{w.writer("a", all), w.fencer("fence"), w.collector("gc", 1)}
 	}},
 	{"expire and gc", 1, 2, false, 2, 1, func(w *world) []sim.Process {
 		return []sim.Process{w.writer("a", all), w.repairer("expire", expire), w.collector("gc", 1)}

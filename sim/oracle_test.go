@@ -121,6 +121,8 @@ func (c *chain) add(m *manifest.Manifest) error {
 			return fmt.Errorf("I9: floors fall at manifest %d", m.Seq)
 		case m.Generation < h.Generation:
 			return fmt.Errorf("I4: generation falls at manifest %d", m.Seq)
+		case c.at(m.Base).head.Manifest.Generation != h.Generation:
+			return fmt.Errorf("I4: manifest %d was begun on manifest %d, before a rewind", m.Seq, m.Base)
 		}
 	}
 	if m.Kind == manifest.Rewind {
@@ -270,6 +272,10 @@ func (o *oracle) note(v sim.View, process string, note any) error {
 	case ack:
 		if c == nil || c.attempts[n.attempt] != n.seq {
 			return fmt.Errorf("I6: %s was promised slot %d for attempt %s, which is not there", process, n.seq, n.attempt)
+		}
+	case fenced:
+		if c == nil || c.at(n.seq).head.Manifest.GCFloor != n.seq {
+			return fmt.Errorf("%s was promised a fence at %d, which is not there", process, n.seq)
 		}
 	case ended:
 		if err := o.end(v, c, n); err != nil {

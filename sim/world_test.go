@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,9 @@ type ack struct {
 	attempt manifest.Attempt
 }
 
+// fenced says that no attempt from before seq can commit any more.
+type fenced struct{ seq manifest.Seq }
+
 // ended is how a run ended, and which objects it was to drain.
 type ended struct {
 	err    error
@@ -75,7 +79,8 @@ func newWorld(t *testing.T, n int) *world {
 
 func (w *world) drop(t *testing.T, key string) {
 	t.Helper()
-	body := fmt.Sprintf("{\"k\":%q,\"n\":1}\n{\"k\":%q,\"n\":2}\n", key, key)
+	column := strings.TrimSuffix(key, ".ndjson") // each object brings a column of its own
+	body := fmt.Sprintf("{\"k\":%q,%q:1}\n{\"k\":%q,%q:true}\n", key, column, key, column)
 	if _, err := w.input.Put(t.Context(), key, []byte(body), object.Always); err != nil {
 		t.Fatal(err)
 	}
@@ -100,17 +105,19 @@ func (d *draws) Read(b []byte) (int, error) {
 type invocation struct {
 	include string // glob over keys; "" means all
 	objects int64  // in a batch; 0: no bound
+	tries   int    // of one slot; 0: the default
 }
 
-// log is the chain on a store, with budgets that no real time uses up.
-func newLog(store object.Store) *commit.Log {
+// newLog is the chain on a store, with budgets that no real time uses up. tries
+// bounds the PUTs of a slot; 0 stands for the default.
+func newLog(store object.Store, tries int) *commit.Log {
 	return commit.New(commit.Options{Store: store, Pipeline: "events", Clock: &clock{}, Logger: quiet,
-		Budget: commit.Budget{Time: 100 * time.Hour, Try: 100 * time.Hour}})
+		Budget: commit.Budget{Tries: tries, Time: 100 * time.Hour, Try: 100 * time.Hour}})
 }
 
 // invoke wires one invocation as cmd does, but for the vendors.
 func (w *world) invoke(store object.Store, random io.Reader, o invocation) *pipeline.Pipeline {
-	l := newLog(store)
+	l := newLog(store, o.tries)
 	cfg := files.Config{Location: "mem://in", Lookback: 72 * time.Hour}
 	if o.include != "" {
 		cfg.Include = []string{o.include}
@@ -170,7 +177,7 @@ func (w *world) drains(o invocation) []string {
 func (w *world) collector(name string, times int) sim.Process {
 	return sim.Process{Name: name, Run: func(c *sim.Client) {
 		for range times {
-			gc := compact.GC{Log: newLog(c), Store: c, Now: func() time.Time { return noon }, Logger: quiet}
+			gc := compact.GC{Log: newLog(c, 0), Store: c, Now: func() time.Time { return noon }, Logger: quiet}
 			if _, err := gc.Run(context.Background(), compact.GCOptions{Mode: compact.Confirm}); err != nil {
 				c.Note(ended{err: err})
 				return
@@ -183,14 +190,21 @@ func (w *world) collector(name string, times int) sim.Process {
 // repairer is a process that appends one repair to the chain.
 func (w *world) repairer(name string, verb func(context.Context, *compact.Repair) error) sim.Process {
 	return sim.Process{Name: name, Run: func(c *sim.Client) {
-		r := &compact.Repair{Log: newLog(c), Now: func() time.Time { return noon }, Logger: quiet}
+		r := &compact.Repair{Log: newLog(c, 0), Now: func() time.Time { return noon }, Logger: quiet}
 		c.Note(ended{err: verb(context.Background(), r)})
 	}}
 }
 
-func fence(ctx context.Context, r *compact.Repair) error {
-	_, err := r.Fence(ctx)
-	return err
+// fencer is a process that fences off all attempts in flight.
+func (w *world) fencer(name string) sim.Process {
+	return sim.Process{Name: name, Run: func(c *sim.Client) {
+		r := &compact.Repair{Log: newLog(c, 0), Now: func() time.Time { return noon }, Logger: quiet}
+		head, err := r.Fence(context.Background())
+		if err == nil {
+			c.Note(fenced{head.Manifest.Seq})
+		}
+		c.Note(ended{err: err})
+	}}
 }
 
 func expire(ctx context.Context, r *compact.Repair) error {
