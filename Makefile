@@ -4,7 +4,7 @@
 
 .POSIX:
 .SUFFIXES:
-.PHONY: help build test race check lint lambda docker-test bench clean
+.PHONY: help build test race check lint lambda docker-test bench chaos clean
 
 GO = go
 TEST_TIMEOUT = 20m
@@ -59,6 +59,13 @@ docker-test: ## run the compose file's services in containers and check the resu
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -timeout 60m $(PACKAGES)
+
+# The seed of a run is printed: SEED=n makes the same choices again.
+KILLS = 100
+STORE = minio
+SEED = 0
+chaos: ## torture processes on a real store and prove: KILLS=1000 STORE=minio or versitygw
+	$(GO) run ./localdev/cmd/chaos -kills $(KILLS) -store $(STORE) -seed $(SEED)
 
 clean: ## remove what the targets built
 	rm -rf bin dist

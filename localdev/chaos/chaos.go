@@ -130,9 +130,7 @@ func Run(ctx context.Context, o Options) (Figures, error) {
 		return w.figures, err
 	}
 	w.figures.Torture = time.Since(begun).Round(time.Millisecond)
-	if len(w.findings) == 0 {
-		w.findings = append(w.findings, w.prove(ctx))
-	}
+	w.findings = append(w.findings, w.prove(ctx))
 	w.figures.Proof = time.Since(begun).Round(time.Millisecond) - w.figures.Torture
 	w.faults.count(&w.figures)
 	return w.figures, errors.Join(w.findings...)

@@ -19,6 +19,7 @@ type Figures struct {
 	Collects  int // runs of gc
 	GCKills   int // of them killed
 	GCStops   int // of them stopped and continued
+	Repairs   int // runs of expire and fence
 	Exits     map[int]int
 	Deleted   int64 // objects that gc said it deleted
 
@@ -51,10 +52,10 @@ func (f Figures) String() string {
 	for _, code := range slices.Sorted(maps.Keys(f.Exits)) {
 		exits = append(exits, fmt.Sprintf("%d: %d", code, f.Exits[code]))
 	}
-	return fmt.Sprintf("seed %d: %d processes (exit %s), %d killed, %d stopped across a gc; %d gc (%d killed, %d stopped, %d objects deleted); "+
+	return fmt.Sprintf("seed %d: %d processes (exit %s), %d killed, %d stopped across a gc; %d gc (%d killed, %d stopped, %d objects deleted), %d times expire or fence; "+
 		"%d requests, faults: %s; %d answers lost, %d times 409, %d landed late (%d manifests took their slot that way); %s\n"+
 		"proof: %d batches, %d objects, %d records: %d verified against the source, DuckDB %d rows and %d ids; %d acknowledged batches in the chain; %d operations on slots linearizable; %s",
-		f.Seed, f.Processes, strings.Join(exits, ", "), f.Kills, f.Stops, f.Collects, f.GCKills, f.GCStops, f.Deleted,
+		f.Seed, f.Processes, strings.Join(exits, ", "), f.Kills, f.Stops, f.Collects, f.GCKills, f.GCStops, f.Deleted, f.Repairs,
 		f.Requests, strings.Join(faults, ", "), f.AnswersLost, f.Conflicts409, f.Late, f.LateSlots, f.Torture,
 		f.Batches, f.Objects, f.Records, f.Verified, f.Rows, f.IDs, f.Acks, f.History, f.Proof)
 }

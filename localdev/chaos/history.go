@@ -121,8 +121,8 @@ func bySlot(all []porcupine.Operation) [][]porcupine.Operation {
 // historyLimit bounds the search for an order.
 const historyLimit = time.Minute
 
-// errNotLinearizable says that no order of the operations explains the answers.
-var errNotLinearizable = errors.New("the slots did not behave as write-once registers")
+// ErrNotLinearizable says that no order of the operations explains the answers.
+var ErrNotLinearizable = errors.New("the slots did not behave as write-once registers")
 
 // check holds the history against the model.
 func (h *history) check(ctx context.Context) (operations int, err error) {
@@ -136,7 +136,7 @@ func (h *history) check(ctx context.Context) (operations int, err error) {
 	case porcupine.Ok:
 		return len(h.operations), nil
 	case porcupine.Illegal:
-		return len(h.operations), fmt.Errorf("%w: %s", errNotLinearizable, h.culprits(model))
+		return len(h.operations), fmt.Errorf("%w: %s", ErrNotLinearizable, h.culprits(model))
 	default:
 		return len(h.operations), fmt.Errorf("the history of %d operations could not be judged in %s", len(h.operations), historyLimit)
 	}

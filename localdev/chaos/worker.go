@@ -24,7 +24,7 @@ type worker struct {
 	*world
 	rnd       *rand.Rand
 	proxy     *localdev.Proxy
-	collector *worker // runs gc while a process of this one is stopped; nil in a collector
+	collector *worker // cleans up while a process of this one is stopped; nil in a collector
 
 	mu  sync.Mutex
 	now *blow // what befalls the process that runs
@@ -113,26 +113,54 @@ func (w *worker) arguments() []string {
 	return args
 }
 
-// collect runs one gc, to which something may happen, too.
+// collect cleans up after the processes: a gc; now and then snapshots expire, and
+// another gc takes what only they needed; now and then everybody is fenced off.
 func (w *worker) collect(ctx context.Context) {
 	c := w.collector
-	keep := time.Duration(c.rnd.IntN(2)) * 300 * time.Millisecond
-	cmd := w.command(ctx, w.Programs.Collect, "collect", lakeBucket, w.place, "chaos", keep.String())
-	end := c.run(ctx, cmd, draw(c.rnd, 25, 25))
+	c.gc(ctx)
+	switch dice := c.rnd.IntN(100); {
+	case dice < 40:
+		c.repair(ctx, "expire", "--keep", "1ms", "--confirm")
+		c.gc(ctx)
+	case dice < 50:
+		c.repair(ctx, "fence", "--confirm")
+	}
+}
+
+// gc runs one gc, to which something may happen, too.
+func (w *worker) gc(ctx context.Context) {
+	keep := time.Duration(w.rnd.IntN(2)) * 300 * time.Millisecond
+	end := w.run(ctx, w.command(ctx, w.Programs.Collect, "collect", lakeBucket, w.place, "chaos", keep.String()), draw(w.rnd, 25, 25))
 	var report compact.GCReport
 	if end.code == 0 {
 		if err := json.Unmarshal(end.stdout, &report); err != nil {
 			w.find(fmt.Errorf("gc printed %q: %w", end.stdout, err))
 		}
-	} else if !end.killed && end.code != exitTemporary && end.code != exitNoChain && ctx.Err() == nil {
-		w.find(fmt.Errorf("gc ended with %d: %s", end.code, end.stderr))
 	}
+	w.excuse("gc", end)
 	w.tally(func(f *Figures) {
 		f.Collects++
 		f.Deleted += report.Deleted
 		f.GCKills += one(end.killed)
 		f.GCStops += one(end.stopped)
 	})
+}
+
+// repair runs a verb that appends one manifest and writes nothing else.
+func (w *worker) repair(ctx context.Context, verb string, flags ...string) {
+	end := w.run(ctx, w.command(ctx, w.Programs.Batcher, append([]string{verb, "-q"}, flags...)...), draw(w.rnd, 25, 25))
+	w.excuse(verb, end)
+	w.tally(func(f *Figures) { f.Repairs++ })
+}
+
+// excuse takes an ending of a verb besides run as a finding, unless it is one
+// that the torture explains.
+func (w *worker) excuse(verb string, end ending) {
+	switch {
+	case end.code == 0, end.killed, end.code == exitTemporary, end.code == exitSuperseded, end.code == exitNoChain, w.ended():
+	default:
+		w.find(fmt.Errorf("%s ended with %d: %s%s", verb, end.code, end.stdout, end.stderr))
+	}
 }
 
 func one(yes bool) int {
@@ -147,14 +175,9 @@ func (w *worker) batcher(ctx context.Context, args ...string) *exec.Cmd {
 	return w.command(ctx, w.Programs.Batcher, args...)
 }
 
-// command is one process that reaches the store through the worker's proxy, or
-// its collector's if it is a gc.
+// command is one process that reaches the store through the worker's proxy.
 func (w *worker) command(ctx context.Context, program string, args ...string) *exec.Cmd {
-	endpoint := w.proxy.Endpoint
-	if program == w.Programs.Collect {
-		endpoint = w.collector.proxy.Endpoint
-	}
-	return w.world.command(ctx, endpoint, program, args...)
+	return w.world.command(ctx, w.proxy.Endpoint, program, args...)
 }
 
 // command is one process that reaches the store at an endpoint.
@@ -264,7 +287,7 @@ func (w *worker) meanwhile(ctx context.Context) {
 const (
 	exitSuperseded = 71
 	exitTemporary  = 75
-	exitNoChain    = 69 // of gc before genesis
+	exitNoChain    = 69 // of a verb besides run, before genesis
 )
 
 // judge notes what a run said and how it ended.
@@ -275,6 +298,9 @@ func (w *worker) judge(end ending) {
 	w.tally(func(f *Figures) {
 		f.Processes++
 		f.Kills += one(end.killed)
+		if end.killed && f.Kills%100 == 0 {
+			w.Logger.Info("tortured", "kills", f.Kills, "processes", f.Processes)
+		}
 		f.Stops += one(end.stopped)
 		if f.Exits == nil {
 			f.Exits = map[int]int{}

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"batcher/commit"
+	"batcher/compact"
 	"batcher/localdev"
 	"batcher/localdev/chaos"
 	"batcher/object"
@@ -49,6 +50,8 @@ func code(err error) int {
 		return 70
 	case errors.Is(err, commit.ErrNoChain):
 		return 69
+	case errors.As(err, new(*compact.SupersededError)):
+		return 71
 	case errors.Is(err, commit.ErrUnresolved), errors.Is(err, object.ErrUnknown), errors.Is(err, object.ErrConflict):
 		return 75
 	}
