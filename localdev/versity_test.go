@@ -68,7 +68,7 @@ func TestVersityIsAdmittedAndDiffersInTwoPlaces(t *testing.T) {
 // open opens a part of a bucket of a server.
 func open(t *testing.T, s *localdev.Server, cfg s3store.Config) *s3store.Store {
 	t.Helper()
-	setenv(t, s)
+	setenv(t, s.Env())
 	store, err := s3store.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -76,10 +76,10 @@ func open(t *testing.T, s *localdev.Server, cfg s3store.Config) *s3store.Store {
 	return store
 }
 
-// setenv lets this process reach a server for the rest of a test.
-func setenv(t *testing.T, s *localdev.Server) {
+// setenv sets variables for the rest of a test.
+func setenv(t *testing.T, variables []string) {
 	t.Helper()
-	for _, variable := range s.Env() {
+	for _, variable := range variables {
 		name, value, _ := strings.Cut(variable, "=")
 		t.Setenv(name, value)
 	}
