@@ -26,7 +26,7 @@ const minioModule = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c"
 const (
 	startTries   = 3                // another process may take the port first
 	readyTimeout = 30 * time.Second // of one try
-	stopTimeout  = time.Minute // much data takes long to remove
+	stopTimeout  = time.Minute      // much data takes long to remove
 )
 
 // Options sets up a server. The zero value makes the buckets "plain" and
