@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"time"
 
 	"batcher/object"
 	"batcher/object/storetest"
@@ -52,7 +54,83 @@ func Doctor(ctx context.Context, store object.Store, log *slog.Logger) ([]Findin
 		return findings, err
 	}
 	own, err := settleProbe(ctx, store, log)
-	return append(findings, own), err
+	if err != nil {
+		return findings, err
+	}
+	findings = append(findings, own)
+	remarks, err := inspect(ctx, store)
+	return append(findings, remarks...), err
+}
+
+// inspect gathers things to know that make no store unfit.
+func inspect(ctx context.Context, store object.Store) ([]Finding, error) {
+	var findings []Finding
+	if i, ok := store.(object.Inspector); ok {
+		remarks, err := i.Inspect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range remarks {
+			findings = append(findings, Finding{Name: r.Subject, Note: r.Text})
+		}
+	}
+	skew, err := clockSkew(ctx, store, time.Now())
+	if err != nil {
+		return findings, err
+	}
+	if skew.Abs() > maxSkew {
+		findings = append(findings, Finding{Name: "clock", Note: fmt.Sprintf(
+			"this machine's clock is %s ahead of the store's: settle, start: now and lag are off by as much; no commit depends on it", skew.Round(time.Second))})
+	}
+	return findings, nil
+}
+
+// maxSkew is how far apart two clocks may be before somebody should know.
+const maxSkew = time.Minute
+
+// clockSkew is how far this machine's clock is ahead of the store's.
+func clockSkew(ctx context.Context, store object.Store, now time.Time) (time.Duration, error) {
+	prefix, err := probePrefix()
+	if err != nil {
+		return 0, err
+	}
+	key := prefix + "clock"
+	if _, err := store.Put(ctx, key, []byte("clock"), object.Always); err != nil {
+		return 0, err
+	}
+	defer func() { _ = store.Delete(context.WithoutCancel(ctx), key) }()
+	for info, err := range store.List(ctx, prefix, object.Shallow) {
+		if err != nil {
+			return 0, err
+		}
+		return now.Sub(info.Modified), nil
+	}
+	return 0, nil
+}
+
+// Race is the probe that only several processes can make: launch starts them,
+// each of which tries to create the same keys below a prefix, and returns how
+// many won each key.
+func Race(ctx context.Context, store object.Store, launch func(ctx context.Context, prefix string) ([]int, error)) (Finding, error) {
+	f := Finding{Name: "create-race-of-processes", Why: "two processes both believe that they committed"}
+	prefix, err := probePrefix()
+	if err != nil {
+		return f, err
+	}
+	winners, err := launch(ctx, prefix)
+	if cleanErr := clean(context.WithoutCancel(ctx), store, prefix); cleanErr != nil {
+		f.Note = "probe objects could not be removed: " + cleanErr.Error()
+	}
+	if err != nil {
+		return f, err
+	}
+	for key, n := range winners {
+		if n != 1 {
+			f.Err = fmt.Errorf("key %d was created by %d of the processes, want exactly one", key, n)
+			break
+		}
+	}
+	return f, ctx.Err()
 }
 
 func probe(ctx context.Context, store object.Store, checks []storetest.Check, params storetest.Params) ([]Finding, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"batcher/audit"
 	"batcher/object"
@@ -29,7 +30,7 @@ func (f *flawed) Put(ctx context.Context, key string, body []byte, c object.Cond
 }
 
 func overwriting() *flawed {
-	return &flawed{memstore.New(), func(s object.Store, ctx context.Context, key string, body []byte) (object.Info, error) {
+	return &flawed{memstore.New(memstore.WithClock(time.Now)), func(s object.Store, ctx context.Context, key string, body []byte) (object.Info, error) {
 		return s.Put(ctx, key, body, object.Always)
 	}}
 }
@@ -39,7 +40,7 @@ func overwriting() *flawed {
 func losing(answer error) *flawed {
 	var mu sync.Mutex
 	seen := map[string]bool{}
-	return &flawed{memstore.New(), func(s object.Store, ctx context.Context, key string, body []byte) (object.Info, error) {
+	return &flawed{memstore.New(memstore.WithClock(time.Now)), func(s object.Store, ctx context.Context, key string, body []byte) (object.Info, error) {
 		info, err := s.Put(ctx, key, body, object.IfAbsent)
 		mu.Lock()
 		defer mu.Unlock()
@@ -85,7 +86,7 @@ func TestDoctorAndAdmit(t *testing.T) {
 		admit  []string // probes that fail
 		doctor []string
 	}{
-		{"memory", memstore.New(), nil, nil},
+		{"memory", memstore.New(memstore.WithClock(time.Now)), nil, nil},
 		{"a directory", dir, nil, nil},
 		{"one that ignores the condition", overwriting(), []string{"create-if-absent", "create-race"}, []string{"create-if-absent", "create-race"}},
 	} {
@@ -127,7 +128,7 @@ func TestP2_ACommitWhoseAnswerIsLostIsFoundOutToBeOurs(t *testing.T) {
 // TestTheSettleProbeFails shows that the probe can fail: on a store that refuses
 // every conditional PUT.
 func TestTheSettleProbeFails(t *testing.T) {
-	s := &flawed{memstore.New(), func(s object.Store, ctx context.Context, key string, body []byte) (object.Info, error) {
+	s := &flawed{memstore.New(memstore.WithClock(time.Now)), func(s object.Store, ctx context.Context, key string, body []byte) (object.Info, error) {
 		return object.Info{}, fmt.Errorf("put %s: %w", key, object.ErrDenied)
 	}}
 	findings, err := audit.Doctor(t.Context(), s, quiet)
@@ -143,7 +144,7 @@ func TestTheSettleProbeFails(t *testing.T) {
 // TestAProbeNeitherReadsNorRemovesWhatAnotherLeft holds what the package comment
 // says of a probe that was killed.
 func TestAProbeNeitherReadsNorRemovesWhatAnotherLeft(t *testing.T) {
-	s := memstore.New()
+	s := memstore.New(memstore.WithClock(time.Now))
 	const left = "_batcher/_probe/0123456789abcdef/create-race/slot-0"
 	if _, err := s.Put(t.Context(), left, []byte("of a probe that may be running"), object.Always); err != nil {
 		t.Fatal(err)
@@ -161,7 +162,7 @@ func TestACancelledProbeLeavesNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
 		var mu sync.Mutex
-		s := &flawed{memstore.New(), func(s object.Store, ctx context.Context, key string, body []byte) (object.Info, error) {
+		s := &flawed{memstore.New(memstore.WithClock(time.Now)), func(s object.Store, ctx context.Context, key string, body []byte) (object.Info, error) {
 			mu.Lock()
 			if n++; n == stop {
 				cancel()

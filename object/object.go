@@ -161,6 +161,18 @@ type Syncer interface {
 	Sync(ctx context.Context, folder string) error
 }
 
+// Inspector is the optional capability to tell what about a store's set-up a
+// person should know, beyond what probes can find out.
+type Inspector interface {
+	Inspect(ctx context.Context) ([]Remark, error)
+}
+
+// Remark is one thing to know.
+type Remark struct {
+	Subject string // "lifecycle", "file-system", …
+	Text    string
+}
+
 // Requests counts calls as a provider would bill them: a listing counts one
 // per page, a multipart upload one Put per part plus two.
 type Requests struct {

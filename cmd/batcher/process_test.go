@@ -289,7 +289,7 @@ func TestBucketsThatAreMissingOrRefuseAccess(t *testing.T) {
 func TestDoctorPassesOnMinIOAndRefusesAStoreThatIgnoresTheCondition(t *testing.T) {
 	s := minio(t)
 	file := "pipeline: doc\nstore: s3://misc/doctor\nsource: {files: {path: s3://misc/in}}\n"
-	if r := newWorld(t, s.Env(), file).run("doctor"); r.code != exitOK || strings.Contains(r.stdout, "FAIL") {
+	if r := newWorld(t, s.Env(), file).run("doctor"); r.code != exitOK || strings.Contains(r.stdout, "FAIL") || !strings.Contains(r.stdout, "pass  create-race-of-processes") {
 		t.Errorf("doctor on MinIO: exit %d: %s%s", r.code, r.stdout, r.stderr)
 	}
 	proxy := s.StripProxy()

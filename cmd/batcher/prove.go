@@ -134,6 +134,13 @@ func doctor(ctx context.Context, c *call, _ doctorOptions) error {
 	if err != nil {
 		return err
 	}
+	if judge(findings, nil) == nil {
+		found, err := audit.Race(ctx, r.store, c.launchRace)
+		if err != nil {
+			return fmt.Errorf("race of processes: %w", err)
+		}
+		findings = append(findings, found)
+	}
 	if c.Output == outputJSON {
 		if err := printJSON(c, findings); err != nil {
 			return err

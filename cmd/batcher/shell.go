@@ -39,7 +39,7 @@ func newShell(proc process, v verbs) *shell {
 			s.statusCommand(), s.historyCommand(), s.showCommand(), s.filesCommand(), s.headCommand(), s.ddlCommand(),
 			s.verifyCommand(), s.doctorCommand(), s.gcCommand(),
 			s.fenceCommand(), s.rewindCommand(), s.expireCommand(), s.adoptCommand(),
-			s.versionCommand(), s.completionCommand(), s.helpCommand(),
+			s.versionCommand(), s.completionCommand(), s.helpCommand(), s.raceCommand(),
 		},
 		// Errors are returned, never printed or exited on by the library.
 		ExitErrHandler: func(*cli.Context, error) {},

@@ -260,7 +260,15 @@ func (s *retrying) pages(ctx context.Context, pager object.Pager, prefix string,
 // String implements object.Store.
 func (s *retrying) String() string { return s.inner.String() }
 
-// Requests implements object.Meter.
+// Inspect implements object.Inspector with what the inner store has to say.
+func (s *retrying) Inspect(ctx context.Context) ([]object.Remark, error) {
+	if i, ok := s.inner.(object.Inspector); ok {
+		return i.Inspect(ctx)
+	}
+	return nil, nil
+}
+
+// Requests implements object.Meter with the inner store's count.
 func (s *retrying) Requests() object.Requests { return object.RequestsOf(s.inner) }
 
 // uploading is a store with uploads.
