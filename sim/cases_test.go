@@ -11,6 +11,7 @@ import (
 	"batcher/commit"
 	"batcher/manifest"
 	"batcher/object"
+	"batcher/object/memstore"
 	"batcher/schema"
 	"batcher/sim"
 )
@@ -122,6 +123,30 @@ func TestP6_AStoreThatIgnoresTheConditionIsSeenToBreakInvariants(t *testing.T) {
 	_, err := e.Run()
 	var f *sim.FailureError
 	if !errors.As(err, &f) || !strings.Contains(f.Cause.Error(), "I13") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// TestAHintThatDoesNotFitItsManifestIsAnAlarm has a hint with the hash of other
+// bytes than those in the slot: one of the two was overwritten.
+func TestAHintThatDoesNotFitItsManifestIsAnAlarm(t *testing.T) {
+	w := newWorld(t, 0)
+	store := memstore.New()
+	for key, body := range w.after(t, 1) {
+		if _, err := store.Put(t.Context(), key, body, object.Always); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := newLog(store, 0)
+	head, err := l.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	head.SHA256[0]++
+	if err := l.PutHint(t.Context(), head); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Head(t.Context()); !errors.Is(err, commit.ErrDamaged) {
 		t.Fatalf("got %v", err)
 	}
 }
