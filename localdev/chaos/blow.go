@@ -24,6 +24,7 @@ type blow struct {
 
 	mu      sync.Mutex
 	process *os.Process // nil before the start
+	seen    int         // requests that count
 	done    bool
 }
 
@@ -83,7 +84,7 @@ func (b *blow) at(req *http.Request) (localdev.Action, bool) {
 	if b.count == 0 || b.done || b.process == nil || b.puts && req.Method != http.MethodPut {
 		return 0, false
 	}
-	if b.count--; b.count > 0 {
+	if b.seen++; b.seen < b.count {
 		return 0, false
 	}
 	b.send()

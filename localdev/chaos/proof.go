@@ -20,13 +20,13 @@ import (
 // prove is the proof after the torture. Every part is tried, so that one finding
 // does not hide another.
 func (w *world) prove(ctx context.Context) error {
-	head, broken := w.proveChain(ctx)
+	attempts, broken := w.proveChain(ctx)
 	var err error
 	w.figures.History, err = w.history.check(ctx)
 	if broken != nil {
 		return errors.Join(broken, err) // what is built on a broken chain says nothing
 	}
-	return errors.Join(err, w.proveWithVerify(ctx, head), w.proveWithDuckDB(ctx))
+	return errors.Join(err, w.proveAcknowledged(attempts), w.proveWithVerify(ctx, int64(len(attempts)-1)), w.proveWithDuckDB(ctx))
 }
 
 // slot is what this package reads of a manifest, with its own words.
@@ -47,9 +47,9 @@ const maxSlots = 1_000_000
 const beyond = 16
 
 // proveChain walks the chain from the first manifest and proves that it has no
-// gap and no fork and holds every acknowledged batch. It returns the last seq.
-func (w *world) proveChain(ctx context.Context) (int64, error) {
-	attempts := map[int64]string{}
+// gap and no fork. It returns the attempts by seq.
+func (w *world) proveChain(ctx context.Context) ([]string, error) {
+	var attempts []string
 	var last slot
 	var lastSum string
 	seq := int64(0)
@@ -59,27 +59,27 @@ func (w *world) proveChain(ctx context.Context) (int64, error) {
 			break
 		}
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		var m slot
 		if err := json.Unmarshal(body, &m); err != nil {
-			return 0, fmt.Errorf("slot %d: %w", seq, err)
+			return nil, fmt.Errorf("slot %d: %w", seq, err)
 		}
 		if m.Seq != seq {
-			return 0, fmt.Errorf("slot %d holds manifest %d", seq, m.Seq)
+			return nil, fmt.Errorf("slot %d holds manifest %d", seq, m.Seq)
 		}
 		if p := m.Parent; seq > 0 && (p.Seq != seq-1 || p.Attempt != last.Attempt || p.SHA256 != lastSum) {
-			return 0, fmt.Errorf("fork: manifest %d names the parent %+v, before it stands %s with hash %s", seq, p, last.Attempt, lastSum)
+			return nil, fmt.Errorf("fork: manifest %d names the parent %+v, before it stands %s with hash %s", seq, p, last.Attempt, lastSum)
 		}
-		attempts[seq] = m.Attempt
+		attempts = append(attempts, m.Attempt)
 		last, lastSum = m, fmt.Sprintf("%x", sha256.Sum256(body))
 	}
 	for after := seq + 1; after <= seq+beyond; after++ {
 		if _, err := w.readSlot(ctx, after); !errors.Is(err, fs.ErrNotExist) {
-			return 0, fmt.Errorf("gap: slot %d is empty, slot %d is not: %w", seq, after, err)
+			return nil, fmt.Errorf("gap: slot %d is empty, slot %d is not: %w", seq, after, err)
 		}
 	}
-	return seq - 1, w.proveAcknowledged(attempts)
+	return attempts, nil
 }
 
 // readSlot reads a slot, which is one more operation of the history.
@@ -98,15 +98,19 @@ func (w *world) readSlot(ctx context.Context, seq int64) ([]byte, error) {
 }
 
 // proveAcknowledged holds what processes said against the chain (I6).
-func (w *world) proveAcknowledged(attempts map[int64]string) error {
+func (w *world) proveAcknowledged(attempts []string) error {
 	w.figures.Acks = len(w.acks)
 	if len(w.acks) == 0 {
 		return errors.New("no process acknowledged a batch: the torture shows nothing")
 	}
 	for _, a := range w.acks {
-		if attempts[a.Seq] != a.Attempt {
-			return fmt.Errorf("I6: a process said that it committed manifest %d as attempt %s; there stands %q: %s; the slot's history:%s",
-				a.Seq, a.Attempt, attempts[a.Seq], a.Report, w.history.of(fmt.Sprintf("%020d.json", a.Seq)))
+		there := "nothing"
+		if a.Seq >= 0 && a.Seq < int64(len(attempts)) {
+			there = attempts[a.Seq]
+		}
+		if there != a.Attempt {
+			return fmt.Errorf("I6: a process said that it committed manifest %d as attempt %s; there stands %s: %s; the slot's history:%s",
+				a.Seq, a.Attempt, there, a.Report, w.history.of(fmt.Sprintf("%020d.json", a.Seq)))
 		}
 	}
 	return nil
