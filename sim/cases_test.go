@@ -130,7 +130,7 @@ func TestP6_AStoreThatIgnoresTheConditionIsSeenToBreakInvariants(t *testing.T) {
 // TestAHintThatDoesNotFitItsManifestIsAnAlarm has a hint with the hash of other
 // bytes than those in the slot: one of the two was overwritten.
 func TestAHintThatDoesNotFitItsManifestIsAnAlarm(t *testing.T) {
-	w := newWorld(t, 0)
+	w := newWorld(t, 0, sameColumns)
 	store := memstore.New()
 	for key, body := range w.after(t, 1) {
 		if _, err := store.Put(t.Context(), key, body, object.Always); err != nil {
@@ -168,7 +168,7 @@ func TestEveryWayToBeginGivesOneGenesis(t *testing.T) {
 			}
 		}}
 	}
-	o := newOracle(newWorld(t, 0))
+	o := newOracle(newWorld(t, 0, sameColumns))
 	check := sim.Checks{Write: o.write, Content: o.content, Note: func(v sim.View, process string, note any) error {
 		head, ok := note.(manifest.Snapshot)
 		if !ok {

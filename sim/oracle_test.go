@@ -12,6 +12,7 @@ import (
 	"batcher/commit"
 	"batcher/manifest"
 	"batcher/object"
+	"batcher/segment"
 	"batcher/sim"
 )
 
@@ -31,6 +32,7 @@ type oracle struct {
 	chains  map[*byte]*chain // by the bytes of the head
 	sums    map[*byte]manifest.SHA256
 	audited map[*byte]error
+	spilled bool // a consumed set was seen that stands in a segment
 }
 
 func newOracle(w *world) *oracle {
@@ -54,6 +56,7 @@ type chain struct {
 	reads    int                      // objects that were consumed, again after a rewind too
 	live     map[string]manifest.File // by key
 	needed   map[string]manifest.File // live in any snapshot that is retained
+	runs     map[segment.Ref]bool     // of any snapshot that is retained
 }
 
 // walk reads the chain of a content.
@@ -66,8 +69,9 @@ func (o *oracle) walk(v sim.View) (*chain, error) {
 		}
 		next := o.chains[&body[0]]
 		if next == nil {
-			next = extend(at, body)
+			next = extend(v, at, body)
 			o.chains[&body[0]] = next
+			o.spilled = o.spilled || next.err == nil && next.head.Manifest.Progress.Files.Segments.Count > 0
 		}
 		if next.err != nil {
 			return next, next.err
@@ -81,9 +85,12 @@ func (o *oracle) walk(v sim.View) (*chain, error) {
 }
 
 // extend holds one more manifest to every rule.
-func extend(before *chain, body []byte) *chain {
+func extend(v sim.View, before *chain, body []byte) *chain {
 	c := &chain{before: before}
 	m, err := manifest.DecodeManifest(body)
+	if err == nil {
+		err = newLog(v, 0).LoadLists(context.Background(), m)
+	}
 	switch {
 	case err != nil:
 		c.err = fmt.Errorf("I13: %w", err)
@@ -192,9 +199,12 @@ func (c *chain) addFiles(m *manifest.Manifest) error {
 	if listed != len(c.live) {
 		return fmt.Errorf("I16: live lists of manifest %d have %d files, the fold has %d", m.Seq, listed, len(c.live))
 	}
-	c.needed = map[string]manifest.File{}
+	c.needed, c.runs = map[string]manifest.File{}, map[segment.Ref]bool{}
 	for at := c; at != nil && at.head.Manifest.Seq >= m.RetainFrom; at = at.before {
 		maps.Copy(c.needed, at.live)
+		for _, ref := range at.head.Manifest.Refs() {
+			c.runs[ref] = true
+		}
 	}
 	return nil
 }
@@ -233,6 +243,11 @@ func (o *oracle) content(v sim.View) error {
 			return fmt.Errorf("I10: %s is referenced and gone", key)
 		case int64(len(body)) != f.Size || o.sum(body) != f.SHA256:
 			return fmt.Errorf("I10: %s is not as referenced", key)
+		}
+	}
+	for ref := range c.runs {
+		if body := v.Body(ref.Key); ref.Offset+ref.Size > int64(len(body)) || ref.Check(body[ref.Offset:ref.Offset+ref.Size]) != nil {
+			return fmt.Errorf("I10: %s is referenced and is not there as it should be", ref.Key)
 		}
 	}
 	if hint == nil {

@@ -58,19 +58,33 @@ type ended struct {
 	drawn  []manifest.Attempt // of the run, in order
 }
 
+// columns says whether objects share their columns.
+type columns uint8
+
+const (
+	sameColumns columns = iota
+	ownColumns
+)
+
 // world is a source and the invocations that share a store.
 type world struct {
 	input *memstore.Store
 	keys  []string // of the source, in order
+	own   bool     // every object brings a column of its own
+	bulk  int      // objects of the first batch before; 0: one
 }
+
+// full is how many consumed objects a manifest has in place at most: the next
+// one moves all of them into a segment.
+const full = files.RecentLimit / files.RecentSize
 
 // recordsPerObject is how many records each object of a source has.
 const recordsPerObject = 2
 
-// newWorld has a source of n objects.
-func newWorld(t *testing.T, n int) *world {
+// newWorld has a source of n objects, with the same columns or each with its own.
+func newWorld(t *testing.T, n int, columns columns) *world {
 	t.Helper()
-	w := &world{input: memstore.New(memstore.WithClock(func() time.Time { return noon.Add(-time.Hour) }))}
+	w := &world{own: columns == ownColumns, input: memstore.New(memstore.WithClock(func() time.Time { return noon.Add(-time.Hour) }))}
 	for i := range n {
 		w.drop(t, fmt.Sprintf("o%d.ndjson", i))
 	}
@@ -79,7 +93,10 @@ func newWorld(t *testing.T, n int) *world {
 
 func (w *world) drop(t *testing.T, key string) {
 	t.Helper()
-	column := strings.TrimSuffix(key, ".ndjson") // each object brings a column of its own
+	column := "n"
+	if w.own {
+		column = strings.TrimSuffix(key, ".ndjson")
+	}
 	body := fmt.Sprintf("{\"k\":%q,%q:1}\n{\"k\":%q,%q:true}\n", key, column, key, column)
 	if _, err := w.input.Put(t.Context(), key, []byte(body), object.Always); err != nil {
 		t.Fatal(err)
@@ -219,14 +236,8 @@ func rewindTo(seq manifest.Seq) func(context.Context, *compact.Repair) error {
 	}
 }
 
-// begun is a store with a genesis.
-func (w *world) begun(t *testing.T) map[string][]byte {
-	t.Helper()
-	return w.after(t, 0)
-}
-
-// after is a store whose chain has so many batches of one object, of objects
-// that are added to the source, and one orphan for each.
+// after is a store whose chain has so many batches of one object (the first of
+// w.bulk), of objects that are added to the source, and one orphan for each.
 func (w *world) after(t *testing.T, batches int) map[string][]byte {
 	t.Helper()
 	store := memstore.New()
@@ -235,9 +246,12 @@ func (w *world) after(t *testing.T, batches int) map[string][]byte {
 		t.Fatal(err)
 	}
 	for i := range batches {
-		key := fmt.Sprintf("p%d.ndjson", i)
-		w.drop(t, key)
-		if _, err := w.invoke(store, random, invocation{include: key}).Run(t.Context(), pipeline.Options{}); err != nil {
+		include := fmt.Sprintf("p%d.*", i)
+		w.drop(t, fmt.Sprintf("p%d.ndjson", i))
+		for n := 1; i == 0 && n < w.bulk; n++ {
+			w.drop(t, fmt.Sprintf("p0.%d.ndjson", n))
+		}
+		if _, err := w.invoke(store, random, invocation{include: include}).Run(t.Context(), pipeline.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		orphan := manifest.DataFile("events", manifest.Seq(i), manifest.Attempt{0xdd, byte(i)}, 0)
