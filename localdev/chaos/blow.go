@@ -41,6 +41,7 @@ func draw(rnd *rand.Rand, kill, stop int) *blow {
 	switch dice := rnd.IntN(100); {
 	case dice < kill:
 		b.signal = syscall.SIGKILL
+		b.request = []localdev.Action{localdev.Pass, localdev.DropRequest, localdev.LoseAndLandLate}[rnd.IntN(3)]
 	case dice < kill+stop:
 		b.signal = syscall.SIGSTOP
 	default:
@@ -54,8 +55,8 @@ func draw(rnd *rand.Rand, kill, stop int) *blow {
 	case 2:
 		b.count, b.puts = 1+rnd.IntN(5), true
 	}
-	if b.signal == syscall.SIGKILL {
-		b.request = []localdev.Action{localdev.Pass, localdev.DropRequest, localdev.LoseAndLandLate}[rnd.IntN(3)]
+	if b.signal == syscall.SIGSTOP && b.count == 0 {
+		b.count, b.puts = 1+rnd.IntN(2), true // its files are written, its manifest is not
 	}
 	return b
 }

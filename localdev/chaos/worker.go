@@ -89,10 +89,10 @@ func (w *worker) work(ctx context.Context) {
 		if w.rnd.IntN(100) < 4 {
 			w.collect(ctx)
 		}
-		end := w.run(ctx, w.batcher(ctx, w.arguments()...), draw(w.rnd, 75, 10))
+		end := w.run(ctx, w.batcher(ctx, w.arguments()...), draw(w.rnd, 70, 15))
 		w.judge(end)
 		if end.empty() {
-			w.arrive(ctx, 1+w.rnd.IntN(4))
+			w.arrive(ctx, 1+w.rnd.IntN(6))
 		}
 	}
 }
@@ -103,11 +103,15 @@ func (w *worker) arrive(ctx context.Context, objects int) {
 	}
 }
 
+// maxShards is the largest number of shards. With many, runs that are stopped
+// have little in common with those that go on, and find their ranges free.
+const maxShards = 8
+
 // arguments are those of one run: everything or a shard, of a number of shards
 // that changes, and mostly one batch, so that each acknowledgement is reported.
 func (w *worker) arguments() []string {
 	args := []string{"run", "-q", "-o", "json", "--max-batches", fmt.Sprint(1 + w.rnd.IntN(2))}
-	if shards := 1 + w.rnd.IntN(4); shards > 1 {
+	if shards := 1 + w.rnd.IntN(maxShards); shards > 1 {
 		args = append(args, "--shard", fmt.Sprintf("%d/%d", w.rnd.IntN(shards), shards))
 	}
 	return args
@@ -117,7 +121,11 @@ func (w *worker) arguments() []string {
 // another gc takes what only they needed; now and then everybody is fenced off.
 func (w *worker) collect(ctx context.Context) {
 	c := w.collector
-	c.gc(ctx)
+	for range 3 { // one of them comes to its end
+		if c.gc(ctx).code == 0 {
+			break
+		}
+	}
 	switch dice := c.rnd.IntN(100); {
 	case dice < 40:
 		c.repair(ctx, "expire", "--keep", "1ms", "--confirm")
@@ -128,7 +136,7 @@ func (w *worker) collect(ctx context.Context) {
 }
 
 // gc runs one gc, to which something may happen, too.
-func (w *worker) gc(ctx context.Context) {
+func (w *worker) gc(ctx context.Context) ending {
 	keep := time.Duration(w.rnd.IntN(2)) * 300 * time.Millisecond
 	end := w.run(ctx, w.command(ctx, w.Programs.Collect, "collect", lakeBucket, w.place, "chaos", keep.String()), draw(w.rnd, 25, 25))
 	var report compact.GCReport
@@ -144,6 +152,7 @@ func (w *worker) gc(ctx context.Context) {
 		f.GCKills += one(end.killed)
 		f.GCStops += one(end.stopped)
 	})
+	return end
 }
 
 // repair runs a verb that appends one manifest and writes nothing else.
