@@ -238,7 +238,8 @@ func (s *Server) Put(ctx context.Context, bucket, key string, body []byte) error
 // that is not there is fs.ErrNotExist.
 func (s *Server) Get(ctx context.Context, bucket, key string) ([]byte, error) {
 	body, err := s.get(ctx, bucket, key)
-	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
+	var answer minio.ErrorResponse
+	if errors.As(err, &answer) && answer.Code == minio.NoSuchKey {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
@@ -252,8 +253,8 @@ func (s *Server) get(ctx context.Context, bucket, key string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer o.Close()
-	return io.ReadAll(o)
+	body, err := io.ReadAll(o)
+	return body, errors.Join(err, o.Close())
 }
 
 // Env returns the variables with which a child process, or os.Setenv, reaches

@@ -149,8 +149,12 @@ func (w *worker) gc(ctx context.Context) ending {
 	w.tally(func(f *Figures) {
 		f.Collects++
 		f.Deleted += report.Deleted
-		f.GCKills += one(end.killed)
-		f.GCStops += one(end.stopped)
+		if end.killed {
+			f.GCKills++
+		}
+		if end.stopped {
+			f.GCStops++
+		}
 	})
 	return end
 }
@@ -170,13 +174,6 @@ func (w *worker) excuse(verb string, end ending) {
 	default:
 		w.find(fmt.Errorf("%s ended with %d: %s%s", verb, end.code, end.stdout, end.stderr))
 	}
-}
-
-func one(yes bool) int {
-	if yes {
-		return 1
-	}
-	return 0
 }
 
 // batcher is one invocation that was not started yet.
@@ -306,11 +303,15 @@ func (w *worker) judge(end ending) {
 	}
 	w.tally(func(f *Figures) {
 		f.Processes++
-		f.Kills += one(end.killed)
+		if end.killed {
+			f.Kills++
+		}
 		if end.killed && f.Kills%100 == 0 {
 			w.Logger.Info("tortured", "kills", f.Kills, "processes", f.Processes)
 		}
-		f.Stops += one(end.stopped)
+		if end.stopped {
+			f.Stops++
+		}
 		if f.Exits == nil {
 			f.Exits = map[int]int{}
 		}
