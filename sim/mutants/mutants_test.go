@@ -77,29 +77,54 @@ func overlay(dir string, texts map[string]string) (string, error) {
 	return name, os.WriteFile(name, b, 0o600)
 }
 
-// try runs the suite of a mutant. It returns nil if a test noticed.
-func (m mutant) try(ctx context.Context, dir string) error {
-	texts, err := m.apply()
-	if err != nil {
-		return err
-	}
-	name, err := overlay(dir, texts)
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", name, "-count=1", "-vet=off", "-failfast",
-		"-timeout", patience.String(), "-run", m.suite.run, m.suite.where)
+// test runs the suite with these flags of go test, and returns what it printed.
+func (s suite) test(ctx context.Context, flags ...string) (string, error) {
+	args := append([]string{"test", "-vet=off", "-timeout", patience.String(), "-run", s.run}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, s.where)...)
 	cmd.Dir = root
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "BATCHER_FIGURES=") || strings.HasPrefix(v, "BATCHER_NIGHTLY=")
 	})
 	out, err := cmd.CombinedOutput()
-	text := string(out)
+	return string(out), err
+}
+
+// try runs the suite of a mutant and returns what the test said that noticed.
+func (m mutant) try(ctx context.Context, dir string) (string, error) {
+	texts, err := m.apply()
+	if err != nil {
+		return "", err
+	}
+	name, err := overlay(dir, texts)
+	if err != nil {
+		return "", err
+	}
+	text, err := m.suite.test(ctx, "-overlay", name, "-count=1", "-failfast")
 	switch {
 	case err == nil:
-		return fmt.Errorf("survived %s of %s\n%s", m.suite.run, m.suite.where, text)
+		return "", fmt.Errorf("survived %s of %s\n%s", m.suite.run, m.suite.where, text)
 	case !strings.Contains(text, "--- FAIL: "):
-		return fmt.Errorf("no test failed, but go did: %w\n%s", err, text)
+		return "", fmt.Errorf("no test failed, but go did: %w\n%s", err, text)
+	case strings.Contains(text, "does not repeat itself"):
+		return "", fmt.Errorf("the mutant is not a function of its answers, which shows nothing\n%s", text)
+	}
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "_test.go:") {
+			return strings.TrimSpace(line), nil
+		}
+	}
+	return "", nil
+}
+
+// sound proves that a suite passes where there is no mutant: only then does its
+// failure tell anything.
+func (s suite) sound(ctx context.Context) error {
+	text, err := s.test(ctx)
+	if err != nil {
+		return fmt.Errorf("fails without a mutant: %w\n%s", err, text)
+	}
+	if strings.Contains(text, "no tests to run") {
+		return fmt.Errorf("has no tests\n%s", text)
 	}
 	return nil
 }
@@ -113,15 +138,32 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	slots := make(chan struct{}, atOnce)
 	begun := time.Now()
 	t.Run("mutants", func(t *testing.T) {
+		checked := map[suite]bool{}
+		for _, m := range mutants {
+			if checked[m.suite] {
+				continue
+			}
+			checked[m.suite] = true
+			t.Run(fmt.Sprintf("suite_%d_of_%s", len(checked), strings.TrimPrefix(m.suite.where, "./")), func(t *testing.T) {
+				t.Parallel()
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				if err := m.suite.sound(t.Context()); err != nil {
+					t.Errorf("%s of %s %v", m.suite.run, m.suite.where, err)
+				}
+			})
+		}
 		for _, m := range mutants {
 			t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 				t.Parallel()
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				if err := m.try(t.Context(), t.TempDir()); err != nil {
+				said, err := m.try(t.Context(), t.TempDir())
+				if err != nil {
 					t.Errorf("%s\nguard: %s\n%v", m.name, m.guard, err)
 					return
 				}
+				t.Logf("%s: %s", m.guard, said)
 				caught.Add(1)
 			})
 		}
