@@ -101,12 +101,7 @@ func (e *Explorer) Run() (Result, error) {
 	if len(e.Processes) > MaxProcesses {
 		return Result{}, fmt.Errorf("%d processes, more than %d", len(e.Processes), MaxProcesses)
 	}
-	e.states, e.rescued = map[state]int32{}, map[rescue]bool{}
-	for _, p := range append(slices.Clone(e.Processes), e.Recover) {
-		t := newTree(p, &e.pool, e.Enter)
-		defer t.close()
-		e.trees = append(e.trees, t)
-	}
+	defer e.plant()()
 	err := e.begin()
 	for err == nil && len(e.queue[0])+len(e.queue[1])+len(e.queue[2]) > 0 {
 		for i := 0; err == nil && i < len(e.queue[0]); i++ {
@@ -121,6 +116,19 @@ func (e *Explorer) Run() (Result, error) {
 	return e.result, err
 }
 
+// plant begins the trees, and returns what ends their coroutines.
+func (e *Explorer) plant() (uproot func()) {
+	e.states, e.rescued = map[state]int32{}, map[rescue]bool{}
+	for _, p := range append(slices.Clone(e.Processes), e.Recover) {
+		e.trees = append(e.trees, newTree(p, &e.pool, e.Enter))
+	}
+	return func() {
+		for _, t := range e.trees {
+			t.close()
+		}
+	}
+}
+
 // begin visits the first state.
 func (e *Explorer) begin() error {
 	var c content
@@ -131,10 +139,8 @@ func (e *Explorer) begin() error {
 	var fresh bool
 	s.content, fresh = e.pool.content(c)
 	s.delayed, _ = e.pool.delayed.number("", nil)
-	for i := range e.Processes {
-		if _, err := e.trees[i].root(); err != nil {
-			return err
-		}
+	for _, t := range e.trees {
+		t.root()
 	}
 	e.visit(s, arrival{from: -1}, 1)
 	e.queue[0] = []int32{0}

@@ -306,7 +306,7 @@ func (o *oracle) note(v sim.View, process string, note any) error {
 // end proves that a run ended as it says.
 func (o *oracle) end(v sim.View, c *chain, n ended) error {
 	if !harmless(n.err) {
-		return fmt.Errorf("a sound chain was refused: %w", n.err)
+		return fmt.Errorf("no fault explains the error: %w", n.err)
 	}
 	if n.err == nil {
 		for _, key := range n.drains {

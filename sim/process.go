@@ -142,13 +142,13 @@ func newTree(p Process, pool *pool, enter func(*Client)) *tree {
 }
 
 // root is the process before its first call.
-func (t *tree) root() (*node, error) {
+func (t *tree) root() *node {
 	if len(t.nodes) > 0 {
-		return t.nodes[0], nil
+		return t.nodes[0]
 	}
 	c, n := t.start()
 	t.keep(n, c)
-	return t.add(n), nil
+	return t.add(n)
 }
 
 // follow is the process at n after an answer.

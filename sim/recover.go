@@ -4,15 +4,11 @@ import "fmt"
 
 // recover lets the recovering process run alone from a state, all others being
 // dead, while delayed writes land at any moment. When one landed since it began,
-// it runs again after its end: rest is the end of an undisturbed run. What depends on the content alone is done once for each.
+// it runs again after its end: rest is the end of an undisturbed run. What depends
+// on the content alone is done once for each.
 func (e *Explorer) recover(id int32) error {
 	s := e.list[id]
-	last := len(e.Processes)
-	root, err := e.trees[last].root()
-	if err != nil {
-		return err
-	}
-	return e.rescue(id, nil, rescue{s.content, s.delayed, root.id, false})
+	return e.rescue(id, nil, rescue{s.content, s.delayed, e.trees[len(e.Processes)].root().id, false})
 }
 
 // rescue walks the states of a recovery, depth first: they have few branches.

@@ -9,12 +9,7 @@ import (
 // step, and lets the recovering process run where it ends unless the schedule
 // says how. It returns what each step asked for.
 func (e *Explorer) Replay(way Schedule) ([]string, error) {
-	e.states, e.rescued = map[state]int32{}, map[rescue]bool{}
-	for _, p := range append(slices.Clone(e.Processes), e.Recover) {
-		t := newTree(p, &e.pool, e.Enter)
-		defer t.close()
-		e.trees = append(e.trees, t)
-	}
+	defer e.plant()()
 	e.Faults, e.MaxStates = len(way), len(way)+1
 	if err := e.begin(); err != nil {
 		return nil, err
