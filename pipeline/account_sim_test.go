@@ -56,9 +56,24 @@ func (w *simWorld) account() {
 	for key := range visible {
 		w.errorf("rows of %s, which no batch consumed", key)
 	}
+	w.told(chain)
 	for _, a := range w.receipts {
 		if int(a.seq) >= len(chain) || chain[a.seq].Attempt != a.attempt {
 			w.errorf("manifest %d of attempt %s was acknowledged and is not in the chain", a.seq, a.attempt)
+		}
+	}
+}
+
+// told proves that whoever committed a batch knows it, or knows that it does not
+// know: an error that says neither means that nothing was committed.
+func (w *simWorld) told(chain []*manifest.Manifest) {
+	known := map[manifest.Attempt]bool{}
+	for _, a := range w.receipts {
+		known[a.attempt] = true
+	}
+	for _, m := range chain {
+		if m.Kind == manifest.Data && !known[m.Attempt] && !w.unsure[m.Attempt] {
+			w.errorf("manifest %d of attempt %s was committed, and its run said that it was not", m.Seq, m.Attempt)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (s *simSource) change(ctx context.Context) error {
 	}
 	key := s.keys[s.lots.IntN(len(s.keys))]
 	old, _, err := object.ReadAll(ctx, s.store, key, object.GetOptions{}, 1<<30)
-	switch s.lots.IntN(5) {
+	switch s.lots.IntN(6) {
 	case 0:
 		return s.store.Delete(ctx, key)
 	case 1:
@@ -53,6 +53,12 @@ func (s *simSource) change(ctx context.Context) error {
 	case 3:
 		if err == nil && bytes.HasSuffix(old, []byte("}\n")) { // grown
 			return s.put(ctx, key, string(old)+s.lines(s.lots.IntN(9)))
+		}
+	case 4:
+		if err == nil && bytes.HasPrefix(old, []byte("{")) { // other records in as many bytes
+			half := len(old) / 2
+			first := half + bytes.IndexByte(old[half:], '\n') + 1
+			return s.put(ctx, key, string(old[first:])+string(old[:first]))
 		}
 	}
 	return s.create(ctx)

@@ -62,6 +62,7 @@ var errBudget, errPartly, errMoved = errors.New("budget"), errors.New("partly co
 // run is an ordinary run.
 func (p *process) run(shard source.Shard) func() {
 	run := p.pipeline(p.store, p.input, shard)
+	run.Random = p
 	if p.lots.IntN(10) == 0 {
 		run.Budget = batch.Budget{Ratio: 0.2}
 	}
@@ -77,6 +78,7 @@ func (p *process) run(shard source.Shard) func() {
 // repetition is a retried task: it asks for ranges that were committed before.
 func (p *process) repetition() func() {
 	run := p.pipeline(p.store, p.input, source.Shard{})
+	run.Random = p
 	ranges := p.someBatch()
 	if len(ranges) == 0 {
 		return p.run(source.Shard{})

@@ -66,14 +66,15 @@ type simWorld struct {
 	settle   time.Duration
 	timePath string
 	receipts []acked
-	held     []*faultstore.Store // whose late writes have not landed
+	unsure   map[manifest.Attempt]bool // of processes that did not learn what became of them
+	held     []*faultstore.Store       // whose late writes have not landed
 	stats    simStats
 }
 
 func newSimWorld(t *testing.T, seed uint64) *simWorld {
 	lots := rand.New(rand.NewPCG(seed, 1))
 	w := &simWorld{
-		t: t, seed: seed, lots: lots, turns: newScheduler(rand.New(rand.NewPCG(seed, 2))),
+		t: t, seed: seed, unsure: map[manifest.Attempt]bool{}, lots: lots, turns: newScheduler(rand.New(rand.NewPCG(seed, 2))),
 		clock:  &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 		random: &random{r: rand.New(rand.NewPCG(seed, 3))},
 		store:  memstore.New(memstore.WithShuffle(seed)),
@@ -143,6 +144,14 @@ type process struct {
 	store  object.Store
 	input  object.Store
 	faults []*faultstore.Store
+	drawn  []manifest.Attempt
+}
+
+// Read draws an attempt and notes whose it is.
+func (p *process) Read(b []byte) (int, error) {
+	n, err := p.random.Read(b)
+	p.drawn = append(p.drawn, manifest.Attempt(b))
+	return n, err
 }
 
 // newProcess draws what will befall an invocation.
@@ -270,6 +279,11 @@ func (p *process) count() {
 // say that the chain is damaged, or that batcher contradicts itself.
 func (p *process) judge(what string, err error, allowed ...error) {
 	p.count()
+	if errors.Is(err, commit.ErrUnresolved) || errors.Is(err, faultstore.ErrCrashed) {
+		for _, a := range p.drawn {
+			p.unsure[a] = true
+		}
+	}
 	var violation *manifest.ViolationError
 	var mismatch *pipeline.MismatchError
 	for _, never := range []error{commit.ErrDamaged, commit.ErrForeign, files.ErrDamaged, files.ErrNotLoaded, pipeline.ErrNoProgress, batch.ErrSealed} {
