@@ -4,7 +4,7 @@
 
 .POSIX:
 .SUFFIXES:
-.PHONY: help build test race check lint lambda docker-test bench chaos clean
+.PHONY: help build test race check lint vuln lambda docker-test bench chaos clean
 
 GO = go
 TEST_TIMEOUT = 20m
@@ -49,6 +49,10 @@ lint: ## gofmt, go vet and golangci-lint
 	$(GO) vet ./...
 	$(LINT) run ./...
 
+# Needs the database at vuln.go.dev.
+vuln: ## look for known vulnerabilities in what the program calls
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+
 lambda: ## pack dist/batcher-lambda-{arm64,amd64}.zip for provided.al2023
 	@mkdir -p dist
 	@set -e; for arch in arm64 amd64; do \
@@ -64,7 +68,7 @@ docker-test: ## run the compose file's services in containers and check the resu
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -timeout 60m $(PACKAGES)
 
-# The seed of a run is printed: SEED=n makes the same choices again.
+# The seed of a run is printed; SEED=n draws from it again, at the mercy of the clock.
 KILLS = 100
 STORE = minio
 SEED = 0
