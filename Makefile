@@ -31,7 +31,7 @@ test: ## run all tests, then print the figures that they noted
 	if [ -s "$$figures" ]; then echo; echo "Figures"; sort "$$figures" | sed 's/^/  /'; fi; \
 	exit $$code
 
-# Keeps every state in memory, up to some gigabytes.
+# Keeps every state in memory, about 2 GB.
 nightly: ## explore interleavings with more faults, for a quarter of an hour or more
 	BATCHER_NIGHTLY=1 GOGC=40 $(GO) test -count=1 -v -timeout 4h -run '^TestExplore$$' ./sim
 
