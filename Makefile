@@ -32,8 +32,9 @@ test: ## run all tests, then print the figures that they noted
 	exit $$code
 
 # Keeps every state in memory, about 2 GB.
-nightly: ## explore interleavings with more faults, for a quarter of an hour or more
+nightly: ## explore interleavings with more faults, simulate for BATCHER_SIM_TIME (3h)
 	BATCHER_NIGHTLY=1 GOGC=40 $(GO) test -count=1 -v -timeout 4h -run '^TestExplore$$' ./sim
+	BATCHER_NIGHTLY=1 $(GO) test -count=1 -v -timeout 48h -run '^TestSimulation$$' ./pipeline
 
 race: ## run all tests with the race detector
 	$(GO) test -race -timeout 40m $(PACKAGES)

@@ -62,8 +62,10 @@ func gone(err error) bool {
 func (w *walk) reread(ctx context.Context, x source.Range, published *schema.Schema) (good, bad tally, err error) {
 	rows := map[string]*tally{}
 	letters := newLetters()
+	limits := w.Record
+	limits.MaxColumns = len(published.Leaves()) // what the batch made no column of is no column here
 	d := record.NewDecoder(record.Options{
-		Table: published, Rules: w.Rules, Limits: w.Record,
+		Table: published, Rules: w.Rules, Limits: limits,
 		Block: func(b *column.Block) error { return count(b, rows) },
 		Dead: func(l record.DeadLetter) error {
 			letters.add(&bad, l.Source, l.Offset, l.Raw, l.Length)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"batcher/manifest"
@@ -32,7 +34,7 @@ func (l *Log) Create(ctx context.Context, g Genesis) (manifest.Snapshot, error) 
 	if err != nil {
 		return manifest.Snapshot{}, err
 	}
-	for name := range g.Tables {
+	for _, name := range slices.Sorted(maps.Keys(g.Tables)) {
 		if err := l.claim(ctx, name, id); err != nil {
 			return manifest.Snapshot{}, err
 		}

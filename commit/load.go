@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"batcher/manifest"
@@ -49,7 +51,8 @@ func (l *Log) Load(ctx context.Context, ref segment.Ref) ([]byte, error) {
 // LoadLists fills in the ranges, touched objects and files of a manifest where
 // they stand elsewhere, so that it can be held to every rule.
 func (l *Log) LoadLists(ctx context.Context, m *manifest.Manifest) (err error) {
-	for name, t := range m.Tables {
+	for _, name := range slices.Sorted(maps.Keys(m.Tables)) {
+		t := m.Tables[name]
 		if t.Add.Items, err = loadList(ctx, l, t.Add); err != nil {
 			return err
 		}

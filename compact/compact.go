@@ -191,7 +191,8 @@ func (g *GC) own(ctx context.Context, m *manifest.Manifest, refs map[string]bool
 	for _, r := range m.Refs() {
 		refs[r.Key] = true
 	}
-	for _, t := range m.Tables {
+	for _, name := range slices.Sorted(maps.Keys(m.Tables)) {
+		t := m.Tables[name]
 		files, err := g.Log.LoadFiles(ctx, t.Add)
 		if err != nil {
 			return err
@@ -217,7 +218,8 @@ func (g *GC) whole(ctx context.Context, m *manifest.Manifest, refs map[string]bo
 			refs[segments[i].Key] = true
 		}
 	}
-	for _, t := range m.Tables {
+	for _, name := range slices.Sorted(maps.Keys(m.Tables)) {
+		t := m.Tables[name]
 		runs, err := g.Log.LiveRefs(ctx, t.Live)
 		if err != nil {
 			return err

@@ -112,7 +112,6 @@ func simulate(t *testing.T, seed uint64) (simStats, string) {
 	var trace string
 	synctest.Test(t, func(t *testing.T) {
 		w := newSimWorld(t, seed)
-		w.create()
 		for range simRounds {
 			w.round()
 		}
@@ -125,14 +124,6 @@ func simulate(t *testing.T, seed uint64) (simStats, string) {
 		stats = w.stats
 	})
 	return stats, trace
-}
-
-// create makes the genesis. Who creates a pipeline side by side with others is
-// left to package sim: in which order the tables are claimed is not fixed.
-func (w *simWorld) create() {
-	if _, err := w.pipeline(w.store, w.source.view(), source.Shard{}).Open(context.Background()); err != nil {
-		w.errorf("create: %v", err)
-	}
 }
 
 // drain lets all late writes land and all objects settle, and consumes what is

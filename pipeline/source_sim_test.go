@@ -142,7 +142,7 @@ func (s *simSource) line() string {
 	case 7:
 		return fmt.Sprintf(`{"n":%d,"o":{"k%d":[%d,null],"p":{"q":%t}}}`, n, s.lots.IntN(3), n, n%2 == 0)
 	case 8:
-		return fmt.Sprintf(`{"n":%d,"a":[{"deep":%d}]}`, n, n)
+		return fmt.Sprintf(`{"n":%d,"o":[{"deep":%d}]}`, n, n)
 	}
 	return fmt.Sprintf(`{"n":%d,"user":"u%d"}`, n, n%7)
 }
