@@ -2,6 +2,7 @@ package s3store
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -51,6 +52,10 @@ func fail(ctx context.Context, op operation, what string, err error) error {
 			return fmt.Errorf("%s: %w: %w", what, object.ErrUnknown, ctx.Err())
 		}
 		return fmt.Errorf("%s: %w", what, ctx.Err())
+	}
+	// The handshake failed, so nothing was sent, and the next try will end the same.
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return fmt.Errorf("%s: %w: its certificate is not trusted (ca_file names further authorities): %w", what, object.ErrUnsupported, err)
 	}
 	if _, ok := errors.AsType[*credentialsError](err); ok && !transient(status) {
 		return fmt.Errorf("%s: %w: %w", what, object.ErrDenied, err)
