@@ -30,7 +30,7 @@ const (
 type Report struct {
 	Outcome   Outcome
 	Batches   int
-	Seq       manifest.Seq // head that the run saw last
+	Seq       manifest.Seq // slot of the last batch that the run committed; 0 if it committed none
 	BatchID   manifest.BatchID
 	Attempt   manifest.Attempt
 	Rows      manifest.RowCounts
@@ -72,7 +72,7 @@ func (r *Report) planned(p *files.Plan) {
 func (r *Report) committed(p *prepared, out commit.Outcome) {
 	b := out.Head.Manifest.Batch
 	r.Batches++
-	r.BatchID, r.Attempt = b.ID, p.attempt
+	r.Seq, r.BatchID, r.Attempt = out.Receipt.Seq(), b.ID, p.attempt
 	r.Rows.Read += b.Rows.Read
 	r.Rows.Written += b.Rows.Written
 	r.Rows.Late += b.Rows.Late
@@ -115,7 +115,6 @@ func (r *Report) already() { r.noops++ }
 func (r *run) finish(err error) {
 	rep := &r.report
 	if r.head.Manifest != nil {
-		rep.Seq = r.head.Manifest.Seq
 		if f := r.head.Manifest.Progress.Files; f != nil {
 			rep.Consumed, rep.Newest = f.Count, f.Newest
 		}

@@ -90,8 +90,8 @@ func TestOptions(t *testing.T) {
 		"verify":                           verifyOptions{},
 		"verify --source --deep --since 7": verifyOptions{Source: true, Deep: true, Since: 7},
 		"doctor":                           doctorOptions{},
-		"gc":                               gcOptions{},
-		"gc --confirm":                     gcOptions{Confirm: true},
+		"gc":                               gcOptions{Keep: gcKeep},
+		"gc --confirm":                     gcOptions{Confirm: true, Keep: gcKeep},
 	} {
 		got = nil
 		p := play(v, strings.Fields(line)...)

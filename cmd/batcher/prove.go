@@ -13,10 +13,6 @@ import (
 	"batcher/record"
 )
 
-// gcKeep is the age of the manifest that a floor is set to: no invocation lives
-// that long.
-const gcKeep = 7 * 24 * time.Hour
-
 // verify is the verb verify.
 func verify(ctx context.Context, c *call, o verifyOptions) error {
 	r, err := open(ctx, c, wiring{})
@@ -77,7 +73,7 @@ func collect(ctx context.Context, c *call, o gcOptions) error {
 		return err
 	}
 	gc := &compact.GC{Log: r.log, Store: r.store, Now: time.Now, Logger: c.Logger}
-	opts := compact.GCOptions{Keep: gcKeep}
+	opts := compact.GCOptions{Keep: o.Keep}
 	if o.Confirm {
 		opts.Mode = compact.Confirm
 	}
@@ -118,7 +114,7 @@ func judge(findings []audit.Finding, err error) error {
 // reached or refuses access is not one that breaks its promises.
 func refuse(f audit.Finding) error {
 	err := fmt.Errorf("the store cannot be used: %s: %w (%s)", f.Name, f.Err, f.Why)
-	if errors.Is(f.Err, object.ErrDenied) || errors.Is(f.Err, object.ErrUnknown) {
+	if errors.Is(f.Err, object.ErrDenied) || errors.Is(f.Err, object.ErrUnknown) || errors.Is(f.Err, object.ErrConflict) {
 		return err
 	}
 	return &exitError{Code: exitUnavailable, Err: err, Hint: "batcher doctor shows every probe; docs/OPERATIONS.md lists stores that pass"}
