@@ -129,7 +129,7 @@ type occupant struct {
 // getSlot reads a slot. An empty one gives object.ErrNotFound, which proves
 // nothing about writes in flight.
 func (l *Log) getSlot(ctx context.Context, seq manifest.Seq) (occupant, error) {
-	body, _, err := object.ReadAll(ctx, l.store, l.layout.Manifest(seq), object.GetOptions{}, manifest.MaxBytes)
+	body, err := l.read(ctx, l.layout.Manifest(seq), manifest.MaxBytes)
 	if err != nil {
 		return occupant{}, fmt.Errorf("get manifest %d: %w", int64(seq), err)
 	}
@@ -141,6 +141,16 @@ func (l *Log) getSlot(ctx context.Context, seq manifest.Seq) (occupant, error) {
 		return occupant{}, fmt.Errorf("%w: slot %d holds seq %d (I1)", ErrDamaged, int64(seq), int64(m.Seq))
 	}
 	return occupant{m, segment.Sum(body)}, nil
+}
+
+// read reads an object that is never longer than limit. A longer one was not
+// written by batcher.
+func (l *Log) read(ctx context.Context, key string, limit int64) ([]byte, error) {
+	body, info, err := object.ReadAll(ctx, l.store, key, object.GetOptions{}, limit)
+	if err != nil && info.Size > limit {
+		return nil, fmt.Errorf("%w: %s has %d bytes, more than the %d there can be", ErrDamaged, key, info.Size, limit)
+	}
+	return body, err
 }
 
 // Slot reads one manifest of the chain.

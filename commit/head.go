@@ -91,7 +91,7 @@ func (l *Log) probe(ctx context.Context, low occupant, seq manifest.Seq) (occupa
 
 // getHint reads the advisory hint; an absent one means slot 0.
 func (l *Log) getHint(ctx context.Context) (manifest.HintFile, bool, error) {
-	body, _, err := object.ReadAll(ctx, l.store, l.layout.Hint(), object.GetOptions{}, maxHint)
+	body, err := l.read(ctx, l.layout.Hint(), maxHint)
 	if errors.Is(err, object.ErrNotFound) {
 		return manifest.HintFile{}, false, nil
 	}

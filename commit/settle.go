@@ -107,8 +107,7 @@ func (l *Log) putOnce(ctx context.Context, key string, body []byte) error {
 func (l *Log) readOnce(ctx context.Context, key string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.budget.Try)
 	defer cancel()
-	body, _, err := object.ReadAll(ctx, l.store, key, object.GetOptions{}, manifest.MaxBytes)
-	return body, err
+	return l.read(ctx, key, manifest.MaxBytes)
 }
 
 // backoff grows from 20 ms to 4 s. It needs no jitter for safety; rivals differ

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"batcher/batch"
 	"batcher/commit"
@@ -143,10 +145,24 @@ func conclude(w io.Writer, err error) int {
 		fmt.Fprintf(w, "%s\n", p.stack)
 	}
 	for line := range strings.SplitSeq(strings.TrimRight(e.Error(), "\n"), "\n") {
-		fmt.Fprintf(w, "batcher: %s\n", line)
+		fmt.Fprintf(w, "batcher: %s\n", printable(line))
 	}
 	if e.Hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", e.Hint)
 	}
 	return e.Code
+}
+
+// printable escapes what would steer a terminal: error texts hold keys and names
+// that strangers chose.
+func printable(line string) string {
+	var b strings.Builder
+	for _, r := range line {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

@@ -68,7 +68,7 @@ func planRun(ctx context.Context, c *call, o planOptions) error {
 	}
 	fmt.Fprintf(&b, "about %d GETs and %d PUTs beside the listing ($%.6f on S3 Standard)\n", rep.Requests.Get, rep.Requests.Put, rep.Dollars)
 	for _, o := range rep.First {
-		fmt.Fprintf(&b, "  %s (%d bytes)\n", o.Key, o.Size)
+		fmt.Fprintf(&b, "  %q (%d bytes)\n", o.Key, o.Size)
 	}
 	for _, part := range []struct {
 		n    int64

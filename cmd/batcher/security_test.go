@@ -293,7 +293,7 @@ func TestHostileStoreContentIsDamage(t *testing.T) {
 			says string
 		}{
 			{"garbage", 100, exitDamaged, "damaged"},
-			{"huge", 1_000_000_000, exitUnavailable, "1000000000 bytes, more than"},
+			{"huge", 1_000_000_000, exitDamaged, "has 1000000000 bytes, more than"},
 		} {
 			t.Run(c.kind+"-"+filepath.Base(name), func(t *testing.T) {
 				w := newWorld(t, nil, localFile)

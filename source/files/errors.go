@@ -36,7 +36,7 @@ type GapError struct {
 
 // Error implements error.
 func (e *GapError) Error() string {
-	return fmt.Sprintf("source gap: %s from position %d: %s", e.Key, e.Position, e.Reason)
+	return fmt.Sprintf("source gap: %q from position %d: %s", e.Key, e.Position, e.Reason)
 }
 
 // Unwrap returns the store's answer.
@@ -49,7 +49,7 @@ type ChangedError struct {
 
 // Error implements error.
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("changed object: %s was consumed as %s and is now %s (etag %s, %d bytes)",
+	return fmt.Sprintf("changed object: %q was consumed as %s and is now %s (etag %s, %d bytes)",
 		e.Key, e.Old, e.New, e.ETag, e.Size)
 }
 
