@@ -305,3 +305,20 @@ func TestDoctorPassesOnMinIOAndRefusesAStoreThatIgnoresTheCondition(t *testing.T
 		t.Errorf("first run on a store that ignores the condition: exit %d: %s", r.code, r.stderr)
 	}
 }
+
+// spoil changes a file of the store behind batcher's back; nil removes it.
+func (w *world) spoil(path string, change func([]byte) []byte) {
+	w.t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if text = change(text); text == nil {
+		err = os.Remove(path)
+	} else {
+		err = os.WriteFile(path, text, 0o644)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
