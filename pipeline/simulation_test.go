@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -49,7 +50,7 @@ func TestSimulation(t *testing.T) {
 	}
 	t.Log(total)
 	if !single {
-		localdev.Figure("simulation", total)
+		localdev.Figure("simulation", fmt.Sprintf("seeds from %d on: %v", seed, total))
 	}
 }
 

@@ -158,6 +158,7 @@ func TestExplore(t *testing.T) {
 	if !complete {
 		return
 	}
+	localdev.Figure("invariants checked while exploring", "on every content I1 I2 I3 I4 I5 I7 I8 I9 I10 I11 I12 I16 I19 I20, on every write I13, on every acknowledgement I6, at rest I14 I18 and each object once; I15 and I17 have nothing to check yet")
 	localdev.Figure("interleavings explored", fmt.Sprintf("%d states, %.2g schedules, %.0f s", total.States, total.Schedules, time.Since(begun).Seconds()))
 	if least := 100_000; !t.Failed() && total.States < least {
 		t.Errorf("%d states: the exploration has become smaller than %d", total.States, least)

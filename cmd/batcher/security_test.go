@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +52,7 @@ func (g guarded) as(t *testing.T, policy string, changes ...string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := append(changes, "SOURCE_BUCKET", "input", "SOURCE_PREFIX", g.place, "BUCKET", "lake", "PREFIX", g.place)
+	names := append(slices.Clip(changes), "SOURCE_BUCKET", "input", "SOURCE_PREFIX", g.place, "BUCKET", "lake", "PREFIX", g.place)
 	env, err := g.server.Restricted(strings.NewReplacer(names...).Replace(string(text)))
 	if err != nil {
 		t.Fatal(err)

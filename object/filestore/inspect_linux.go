@@ -39,7 +39,7 @@ func (s *Store) Inspect(ctx context.Context) ([]object.Remark, error) {
 			return nil, fmt.Errorf("inspect %s: %w: %w", s.root, object.ErrUnknown, err)
 		}
 	}
-	if why, ok := doubtful[int64(fs.Type)]; ok {
+	if why, ok := doubtful[fs.Type]; ok {
 		return []object.Remark{{Subject: "file-system", Text: why}}, nil
 	}
 	return nil, nil
