@@ -131,9 +131,16 @@ func TestTheDocumentedPoliciesSufficeAndNoMore(t *testing.T) {
 	if after := g.contents(t); after != before {
 		t.Errorf("something changed:\n%s\nwas\n%s", after, before)
 	}
+	const orphan = "00000000000000000000/00000000000000000000000000000000/000000" // of an attempt that never committed
+	admin := bucket(t, g.server, "lake", g.place)
+	for _, key := range []string{"guarded/data/" + orphan + ".parquet", "_batcher/guarded/state/" + orphan + ".seg"} {
+		if _, err := admin.Put(t.Context(), key, []byte("orphan"), object.Always); err != nil {
+			t.Fatal(err)
+		}
+	}
 	gc := g.as(t, "gc")
-	if r := gc.run("gc", "--confirm"); r.code != exitOK {
-		t.Errorf("gc: exit %d: %s", r.code, r.stderr)
+	if r := gc.run("gc", "--confirm", "--keep", "0s"); r.code != exitOK || !strings.Contains(r.stdout, "deleted 2") {
+		t.Errorf("gc: exit %d: %s%s", r.code, r.stdout, r.stderr)
 	}
 	writer.must(&rep, "run")
 	if rep.Rows.Written != 2 {
