@@ -136,12 +136,22 @@ func conflicts(table string, notes []record.Notes) []reportConflict {
 			if !known {
 				i = len(out)
 				at[m.Column] = i
-				out = append(out, reportConflict{Table: table, Column: m.Column, Cure: m.Cure})
+				out = append(out, reportConflict{Table: table, Column: m.Column, Cure: cureOf(m)})
 			}
 			out[i].Count += m.Count
 		}
 	}
 	return out
+}
+
+// cureOf is what a user can do about values that did not fit. A command that this
+// version does not have is no cure: the values stay in _rescued until it does.
+func cureOf(m record.Misfit) string {
+	verb, isCommand := strings.CutPrefix(m.Cure, "batcher ")
+	if isCommand && strings.HasPrefix(verb, "schema ") {
+		return ""
+	}
+	return m.Cure
 }
 
 // showStep shows how far a run is.
