@@ -234,7 +234,7 @@ func checkTables(p *Snapshot, m *Manifest) (string, string) {
 	}
 	written := int64(0)
 	for name, t := range m.Tables {
-		if !ValidName(name) {
+		if !ValidTable(name) {
 			return broken("I19", "table name %q", name)
 		}
 		before, known := p.Manifest.Tables[name]

@@ -69,15 +69,17 @@ func NewBatchID(pipeline string, g Generation, ranges []source.Range) BatchID {
 
 // Layout gives the keys of one pipeline below the store's root. No key it
 // makes is a "/"-prefix of another, and no user text stands in one but for the
-// names of pipelines and tables, which are checked by ValidName.
+// names of pipelines and tables, which are checked by package config; ValidTable checks
+// those of tables again.
 type Layout struct {
 	Pipeline string // name, not id
 }
 
-var validName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
+var validTable = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,127}$`)
 
-// ValidName says whether s may name a pipeline or a table.
-func ValidName(s string) bool { return validName.MatchString(s) }
+// ValidTable says whether s may name a table. Pipeline files are held to the same
+// rule before they get here.
+func ValidTable(s string) bool { return validTable.MatchString(s) }
 
 // Root is the folder that holds everything of the pipeline but its tables.
 func (l Layout) Root() string { return "_batcher/" + l.Pipeline + "/" }

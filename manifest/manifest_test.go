@@ -363,3 +363,15 @@ func FuzzDecode(f *testing.F) {
 		_, _ = manifest.Snapshot{Manifest: m}.Apply(m, manifest.SHA256{})
 	})
 }
+
+// TestTableNamesAsLongAsAPipelineFileAllowsAreGood holds Apply to what package
+// config lets pass: a name it refused would stop the pipeline for good.
+func TestTableNamesAsLongAsAPipelineFileAllowsAreGood(t *testing.T) {
+	for name, want := range map[string]bool{
+		strings.Repeat("p", 63) + "_dead": true, strings.Repeat("t", 128): true, strings.Repeat("t", 129): false, "Events": false, "": false,
+	} {
+		if got := manifest.ValidTable(name); got != want {
+			t.Errorf("%q (%d bytes): %v", name, len(name), got)
+		}
+	}
+}
