@@ -254,3 +254,24 @@ func TestP42_P43_ReadersSeeCommittedFilesOnly(t *testing.T) {
 		t.Errorf("%d files in the table's folder, %d live rows: want 2 files, of which one is live with 2 rows", found, n)
 	}
 }
+
+// TestADeadlineNeverCutsAnExplicitRange gives explicit ranges less time than
+// their batch takes: they are one batch, whole or not at all.
+func TestADeadlineNeverCutsAnExplicitRange(t *testing.T) {
+	w := newWorld(t)
+	var ranges []source.Range
+	for i := range 5 {
+		w.drop(fmt.Sprintf("o%d", i), lines(i, 1))
+	}
+	for _, info := range list(t, w.input) {
+		ranges = append(ranges, source.Range{Key: info.Key, ETag: info.ETag, Size: info.Size, Modified: info.Modified, To: source.Position(info.Size), Last: true})
+	}
+	if _, err := w.invoke(source.Shard{}).Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := w.invoke(source.Shard{}).Run(t.Context(), pipeline.Options{Ranges: ranges, Deadline: w.clock.Now()})
+	if err != nil || rep.Rows.Written != 5 {
+		t.Errorf("%+v, %v", rep, err)
+	}
+	w.verify()
+}

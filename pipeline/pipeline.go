@@ -197,9 +197,10 @@ func (r *run) late() bool {
 	return now.Add(r.slow + reserve).After(r.opts.Deadline)
 }
 
-// cutoff is the instant after which a batch takes no further object.
+// cutoff is the instant after which a batch takes no further object. Explicit
+// ranges are one batch, which is never cut.
 func (r *run) cutoff() time.Time {
-	if r.opts.Deadline.IsZero() {
+	if r.opts.Deadline.IsZero() || len(r.opts.Ranges) > 0 {
 		return time.Time{}
 	}
 	return r.Clock.Now().Add(r.opts.Deadline.Sub(r.Clock.Now()) / 2)

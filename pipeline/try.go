@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"batcher/batch"
@@ -39,7 +40,7 @@ func (t *try) read(ctx context.Context, objects []files.Object) error {
 		Schema: t.published, Learned: t.learned, Rules: t.Rules, Record: t.Record, Limits: t.limits,
 		Main: p.main.write, Dead: p.dead.write,
 	})
-	fetch := newFetcher(t.Source, objects)
+	fetch := newFetcher(t.Source, t.readable(objects))
 	defer fetch.stop()
 	for _, o := range objects {
 		if t.gather.Full(o.Key, o.Size) || t.gather.Cut() || t.over() {
@@ -62,6 +63,17 @@ func (t *try) read(ctx context.Context, objects []files.Object) error {
 		return err
 	}
 	return p.dead.close()
+}
+
+// readable leaves out what an earlier try of the batch found not to be read: read
+// ahead and never asked for, it would keep others from being read ahead.
+func (t *try) readable(objects []files.Object) []files.Object {
+	if len(t.broken)+len(t.stale) == 0 {
+		return objects
+	}
+	return slices.DeleteFunc(slices.Clone(objects), func(o files.Object) bool {
+		return t.broken[o.Key] != nil || t.stale[o.Key]
+	})
 }
 
 // over says whether the batch has to end for the deadline's sake.
