@@ -34,3 +34,15 @@ func appendLine(path, line string) error {
 	}
 	return f.Close()
 }
+
+// Skip skips a test so that it is heard: go test says nothing of skips, so the
+// reason also stands among the figures.
+func Skip(t interface {
+	Helper()
+	Name() string
+	Skip(args ...any)
+}, reason string) {
+	t.Helper()
+	Figure("SKIPPED "+t.Name(), reason)
+	t.Skip("SKIPPED: " + reason)
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"batcher/localdev"
 	"batcher/record"
 	"batcher/schema"
 )
@@ -17,7 +18,7 @@ func samples(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("BATCHER_SAMPLES")
 	if dir == "" {
-		t.Skip("BATCHER_SAMPLES IS NOT SET: real inputs are not tested. Set it to the folder of samples.")
+		localdev.Skip(t, "BATCHER_SAMPLES is not set to the folder of samples: real inputs are not read")
 	}
 	return dir
 }

@@ -110,7 +110,7 @@ func needSpin(t *testing.T) {
 		return
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil || os.Geteuid() != 0 {
-		t.Skip("LOUD: the specification is not checked: spin and gcc are not on the PATH and cannot be installed here")
+		localdev.Skip(t, "the specification is not checked: spin and gcc are not on the PATH and cannot be installed here")
 	}
 	for _, args := range [][]string{{"update", "-q"}, {"install", "-y", "-q", "--no-install-recommends", "spin", "gcc", "libc6-dev"}} {
 		cmd := exec.CommandContext(t.Context(), "apt-get", args...)

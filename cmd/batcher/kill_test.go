@@ -188,7 +188,7 @@ func (w *world) killedRuns(rnd *rand.Rand, kills int, window time.Duration, refi
 // server: two shards, killed at random moments until all is consumed.
 func TestKilledShardsCommitEveryRecordOnceOnMinIO(t *testing.T) {
 	if testing.Short() {
-		t.Skip("LOUD: the kill test on MinIO is skipped by -short")
+		localdev.Skip(t, "the kill test on MinIO is skipped by -short")
 	}
 	const objects, records = 200, 5000
 	s := minio(t)

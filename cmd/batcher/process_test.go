@@ -120,7 +120,7 @@ func TestAFullDiskCommitsNothingAndTheNextRunFinishes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := syscall.Mount("tmpfs", lake, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("LOUD: the full-disk test is skipped: a small file system cannot be mounted here: %v", err)
+		localdev.Skip(t, fmt.Sprintf("the full-disk test is skipped: a small file system cannot be mounted here: %v", err))
 	}
 	defer func() { _ = syscall.Unmount(lake, 0) }()
 	r := w.run("run", "-q")

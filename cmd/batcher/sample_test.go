@@ -34,7 +34,7 @@ type truthField struct {
 func TestRealEventsReadInDuckDBEqualTheirTruth(t *testing.T) {
 	samples := os.Getenv("BATCHER_SAMPLES")
 	if samples == "" {
-		t.Skip("LOUD: BATCHER_SAMPLES is not set, so the real events are not read")
+		localdev.Skip(t, "BATCHER_SAMPLES is not set, so the real events are not read")
 	}
 	dir := filepath.Join(samples, "github-events-ndjson")
 	text, err := os.ReadFile(filepath.Join(dir, "truth.json"))

@@ -283,7 +283,7 @@ func TestHostileKeysAreDataAndNothingElse(t *testing.T) {
 	}
 	bad := filepath.Join(w.dir, "in", "not\xffutf8")
 	if err := os.WriteFile(bad, []byte("{}\n"), 0o644); err != nil {
-		t.Skipf("LOUD: this file system refuses names that are not UTF-8: %v", err)
+		localdev.Skip(t, fmt.Sprintf("this file system refuses names that are not UTF-8: %v", err))
 	}
 	if r := w.run("run", "-q"); r.code != exitUnavailable || !strings.Contains(r.stderr, `not\xffutf8`) {
 		t.Errorf("a name that is not UTF-8: exit %d: %q", r.code, r.stderr)

@@ -14,6 +14,7 @@ import (
 	"batcher/datafile"
 	"batcher/manifest"
 	"batcher/object"
+	"batcher/object/retry"
 	"batcher/pipeline"
 	"batcher/record"
 	"batcher/schema"
@@ -154,14 +155,7 @@ type wallClock struct{}
 func (wallClock) Now() time.Time { return time.Now() }
 
 func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
+	return retry.System().Sleep(ctx, d)
 }
 
 // writer describes this process in manifests.

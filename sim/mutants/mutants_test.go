@@ -132,7 +132,7 @@ func (s suite) sound(ctx context.Context) error {
 // TestEveryMutantIsCaught plants them all.
 func TestEveryMutantIsCaught(t *testing.T) {
 	if testing.Short() || underRace {
-		t.Skip("each mutant is a build of its own; run make test for them")
+		localdev.Skip(t, "each mutant is a build of its own; run make test for them")
 	}
 	var caught atomic.Int64
 	slots := make(chan struct{}, atOnce)
