@@ -23,6 +23,7 @@ type chunk struct {
 	plain    []byte  // its values, when there is no dictionary
 	indexes  []int32 // its values, when there is one
 
+	effort   effort      // of compressing the data pages
 	dict     *dictionary // nil once dropped and for kinds that have none
 	dictPage []byte      // the finished dictionary page
 	pages    [][]byte    // finished data pages, headers included
@@ -172,7 +173,8 @@ func (c *chunk) finishDictionary(e *encoder) error {
 			Encoding:  format.Plain,
 		}),
 	}
-	page, err := e.page(&h, c.dict.plain)
+	how := thorough
+	page, err := e.page(&h, c.dict.plain, &how)
 	if err != nil {
 		return err
 	}
@@ -208,7 +210,7 @@ func (c *chunk) finishPage(e *encoder) error {
 			Statistics: format.Statistics{NullCount: nulls},
 		}),
 	}
-	page, err := e.page(&h, e.raw)
+	page, err := e.page(&h, e.raw, &c.effort)
 	if err != nil {
 		return err
 	}

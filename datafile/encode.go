@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 
 	"github.com/klauspost/compress/snappy"
-	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
@@ -16,11 +15,10 @@ import (
 	"batcher/schema"
 )
 
-// encoder turns open pages into finished ones. It is shared by all columns of
-// a file and owns the memory they need meanwhile.
+// encoder turns open pages into finished ones, one at a time. It owns the memory
+// that this needs meanwhile.
 type encoder struct {
-	codec   format.CompressionCodec
-	zstd    *zstd.Encoder
+	*compressor
 	raw     []byte // body of the page in hand, not compressed
 	packed  []byte // the same, compressed
 	scratch []byte // what the library encodes into
@@ -29,36 +27,16 @@ type encoder struct {
 	header  bytes.Buffer
 }
 
-// newEncoder makes an encoder for a codec.
-func newEncoder(c Compression) (*encoder, error) {
-	switch c {
-	case Snappy:
-		return &encoder{codec: format.Snappy}, nil
-	case Uncompressed:
-		return &encoder{codec: format.Uncompressed}, nil
-	}
-	z, err := zstd.NewWriter(nil,
-		zstd.WithEncoderConcurrency(1),
-		zstd.WithEncoderLevel(zstd.SpeedDefault),
-		zstd.WithWindowSize(pageBytes),
-		zstd.WithEncoderCRC(false), // the page header has one
-		zstd.WithZeroFrames(true),  // an empty body is a frame too
-	)
-	if err != nil {
-		return nil, fmt.Errorf("zstd: %w", err)
-	}
-	return &encoder{codec: format.Zstd, zstd: z}, nil
-}
-
 // compactProtocol is how Parquet writes headers and footers. It has no state.
 var compactProtocol thrift.CompactProtocol
 
-// page compresses a body and returns header and body in memory of their own.
-func (e *encoder) page(h *format.PageHeader, body []byte) ([]byte, error) {
+// page compresses a body with an effort and returns header and body in memory of
+// their own.
+func (e *encoder) page(h *format.PageHeader, body []byte, how *effort) ([]byte, error) {
 	if len(body) > maxPageBytes {
 		return nil, fmt.Errorf("page of %d bytes", len(body))
 	}
-	packed := e.compress(body)
+	packed := e.compress(body, how)
 	h.UncompressedPageSize = int32(len(body))
 	h.CompressedPageSize = int32(len(packed))
 	h.CRC = int32(crc32.ChecksumIEEE(packed))
@@ -72,10 +50,17 @@ func (e *encoder) page(h *format.PageHeader, body []byte) ([]byte, error) {
 }
 
 // compress returns body compressed; the result is good until the next call.
-func (e *encoder) compress(body []byte) []byte {
+func (e *encoder) compress(body []byte, how *effort) []byte {
 	switch e.codec {
 	case format.Zstd:
-		e.packed = e.zstd.EncodeAll(body, e.packed[:0])
+		if *how == untried && len(body) >= trialBytes {
+			*how = e.try(body)
+		}
+		z := e.thorough
+		if *how == light {
+			z = e.light
+		}
+		e.packed = z.EncodeAll(body, e.packed[:0])
 	case format.Snappy:
 		if n := snappy.MaxEncodedLen(len(body)); cap(e.packed) < n {
 			e.packed = make([]byte, n)

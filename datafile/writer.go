@@ -34,7 +34,7 @@ type Writer struct {
 	err    error // of an earlier call
 	offset int64 // bytes written
 
-	encoder   *encoder
+	crew      *crew
 	schema    *schema.Schema // of the last block
 	chunks    []*chunk
 	groupRows int
@@ -49,7 +49,7 @@ func NewWriter(w io.Writer, opts Options) *Writer {
 	if f.opts, f.err = opts.withDefaults(); f.err != nil {
 		return f
 	}
-	f.encoder, f.err = newEncoder(f.opts.Compression)
+	f.crew, f.err = newCrew(f.opts.Compression)
 	return f
 }
 
@@ -92,10 +92,11 @@ func (w *Writer) write(b *column.Block) error {
 
 // appendRows takes n rows from each column into the open row group.
 func (w *Writer) appendRows(readers []*column.Reader, n int) error {
-	for i, r := range readers {
-		if err := w.chunks[i].appendRows(r.Take(n), n, w.encoder); err != nil {
-			return w.chunks[i].failed(err)
-		}
+	err := w.crew.each(w.chunks, func(i int, e *encoder) error {
+		return w.chunks[i].appendRows(readers[i].Take(n), n, e)
+	})
+	if err != nil {
+		return err
 	}
 	w.groupRows += n
 	w.rows += int64(n)
@@ -118,20 +119,22 @@ func (w *Writer) relieve() error {
 			dictionaries += len(c.dict.plain)
 		}
 	}
+	if pages <= pendingBytes && dictionaries <= dictionarySum {
+		return nil
+	}
 	share := 2 * len(w.chunks)
-	for _, c := range w.chunks {
+	return w.crew.each(w.chunks, func(i int, e *encoder) error {
+		c := w.chunks[i]
 		if pages > pendingBytes && c.pending() > pendingBytes/share {
-			if err := c.finishPage(w.encoder); err != nil {
-				return c.failed(err)
+			if err := c.finishPage(e); err != nil {
+				return err
 			}
 		}
 		if dictionaries > dictionarySum && c.dict != nil && len(c.dict.plain) > dictionarySum/share {
-			if err := c.leaveDictionary(w.encoder); err != nil {
-				return c.failed(err)
-			}
+			return c.leaveDictionary(e)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // adopt takes over the schema of a block. Columns that are new get a page of
@@ -159,7 +162,7 @@ func (w *Writer) adopt(s *schema.Schema) error {
 	}
 	for _, l := range leavesOf(s.Fields[known:]) {
 		c := newChunk(l)
-		if err := c.appendNulls(w.groupRows, w.encoder); err != nil {
+		if err := c.appendNulls(w.groupRows, w.crew.first()); err != nil {
 			return c.failed(err)
 		}
 		w.chunks = append(w.chunks, c)
@@ -215,10 +218,11 @@ func (w *Writer) finishGroup() error {
 		return err
 	}
 	g := format.RowGroup{NumRows: int64(w.groupRows), FileOffset: w.offset, Ordinal: int16(len(w.groups))}
+	err := w.crew.each(w.chunks, func(i int, e *encoder) error { return w.chunks[i].finishGroup(e) })
+	if err != nil {
+		return err
+	}
 	for _, c := range w.chunks {
-		if err := c.finishGroup(w.encoder); err != nil {
-			return c.failed(err)
-		}
 		if err := w.emitChunk(&g, c); err != nil {
 			return err
 		}
@@ -231,7 +235,7 @@ func (w *Writer) finishGroup() error {
 
 // emitChunk writes a finished chunk as the next column of g.
 func (w *Writer) emitChunk(g *format.RowGroup, c *chunk) error {
-	m := c.metadata(w.offset, w.encoder.codec)
+	m := c.metadata(w.offset, w.crew.codec)
 	if c.dictPage != nil {
 		if err := w.emit(c.dictPage); err != nil {
 			return err
@@ -255,7 +259,7 @@ func (w *Writer) completeGroups() error {
 		g := &w.groups[i]
 		for _, last := range w.chunks[len(g.Columns):] {
 			c := newChunk(last.leaf)
-			if err := c.appendNulls(int(g.NumRows), w.encoder); err != nil {
+			if err := c.appendNulls(int(g.NumRows), w.crew.first()); err != nil {
 				return c.failed(err)
 			}
 			last.fileNulls += c.nulls

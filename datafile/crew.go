@@ -1,0 +1,69 @@
+package datafile
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// crewMax bounds how many columns of a file are encoded at the same time. The
+// records of a file are scanned one after another, and encoding takes less than
+// this many times as long, so that more would only take memory.
+const crewMax = 4
+
+// crew are the encoders of one file, at most one for each processor. They work
+// only while each runs: a file that is given up leaves nothing running behind.
+type crew struct {
+	codec    format.CompressionCodec
+	encoders []*encoder
+}
+
+// newCrew makes the encoders for a codec.
+func newCrew(c Compression) (*crew, error) {
+	n := min(runtime.GOMAXPROCS(0), crewMax)
+	z, err := newCompressor(c, n)
+	if err != nil {
+		return nil, err
+	}
+	w := &crew{codec: z.codec}
+	for range n {
+		w.encoders = append(w.encoders, &encoder{compressor: z})
+	}
+	return w, nil
+}
+
+// first is the encoder for what is done to one column alone, outside of each.
+func (w *crew) first() *encoder { return w.encoders[0] }
+
+// each calls work for every chunk's index, side by side, and returns when all
+// calls have. What a chunk becomes depends on nothing but the chunk, so that no
+// byte depends on who did what when; nor does the error, which is that of the
+// first chunk that fails, in the order of the columns, and names it.
+func (w *crew) each(chunks []*chunk, work func(i int, e *encoder) error) error {
+	var next atomic.Int64
+	var mu sync.Mutex
+	first, failure := len(chunks), error(nil)
+	do := func(e *encoder) {
+		for i := int(next.Add(1)) - 1; i < len(chunks); i = int(next.Add(1)) - 1 {
+			err := work(i, e)
+			if err == nil {
+				continue
+			}
+			next.Store(int64(len(chunks))) // those before i have all begun
+			mu.Lock()
+			if i < first {
+				first, failure = i, chunks[i].failed(err)
+			}
+			mu.Unlock()
+		}
+	}
+	var others sync.WaitGroup
+	for _, e := range w.encoders[1:min(len(w.encoders), max(1, len(chunks)))] {
+		others.Go(func() { do(e) })
+	}
+	do(w.encoders[0])
+	others.Wait()
+	return failure
+}
