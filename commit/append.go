@@ -22,10 +22,12 @@ type Proposal struct {
 	Kind    manifest.Kind
 	Attempt manifest.Attempt
 	Base    manifest.Snapshot    // head on which the attempt started
+	Seen    manifest.Snapshot    // head that the files account for; zero: Base
 	Batch   *manifest.Batch      // data only; ranges in place
 	Tables  map[string]Delta     // tables that change
 	Config  manifest.Config      // configuration the files were written under
 	Gaps    []manifest.GapRecord // parts of the source given up
+	Letters *manifest.Letters    // replay only: what becomes of dead letters
 	Repair  Repair               // what a kind without a batch wants
 	Advance Advance              // progress after this batch; nil leaves it as it is
 }
@@ -37,8 +39,15 @@ type Advance func(ctx context.Context, parent *source.FilesProgress, pack *segme
 
 // Delta is what a proposal does to one table.
 type Delta struct {
-	Schema *schema.Schema // under which the files were written: the base's, perhaps with more columns
+	// Schema is the one under which the files were written: the base's, perhaps
+	// with more columns; of a rewrite, with other types.
+	Schema *schema.Schema
 	Add    []manifest.File
+	// Remove are keys of files that are live in Seen and are not so afterwards:
+	// their rows stand in Add, as the kind of the manifest demands. They are part
+	// of what the proposal has read: when a rival takes one of them away, the
+	// proposal ends with Reencode.
+	Remove []string
 }
 
 // Outcome is how a proposal ended: Committed (with Receipt), Already, Replan,
@@ -61,15 +70,15 @@ type Outcome struct {
 //     otherwise; a parent other than ours is a fork; anything else is a rival,
 //     which becomes the head of the next turn.
 func (l *Log) Append(ctx context.Context, p Proposal) (Outcome, error) {
-	head := p.Base
+	head := p.seen()
 	var rivals []*manifest.Manifest
-	for turn := range l.budget.Rebases {
-		d := Decide(Facts{Base: p.Base.Manifest, Head: head.Manifest, Rivals: rivals,
+	for range l.budget.Rebases {
+		d := Decide(Facts{Kind: p.Kind, Base: p.Base.Manifest, Seen: p.seen().Manifest, Head: head.Manifest, Rivals: rivals,
 			Ranges: p.ranges(), Config: p.Config.Hash, Writes: p.writes()})
 		if d.Verdict != Propose {
 			return Outcome{Decision: d, Head: head, Rivals: rivals}, nil
 		}
-		occ, mine, err := l.propose(ctx, p, head, turn)
+		occ, mine, err := l.propose(ctx, p, head)
 		if err != nil {
 			return l.failed(ctx, p, head, err)
 		}
@@ -136,8 +145,9 @@ func (l *Log) failed(ctx context.Context, p Proposal, head manifest.Snapshot, er
 
 // propose builds the manifest on head, stores its state object and settles its
 // slot. It returns the slot's occupant and the hash of our own bytes.
-func (l *Log) propose(ctx context.Context, p Proposal, head manifest.Snapshot, turn int) (occupant, manifest.SHA256, error) {
-	pack := segment.NewPack(l.layout.State(p.Base.Manifest.Seq, p.Attempt, turn))
+func (l *Log) propose(ctx context.Context, p Proposal, head manifest.Snapshot) (occupant, manifest.SHA256, error) {
+	turn := head.Manifest.Seq - p.Base.Manifest.Seq // an attempt proposes once on a head: the key is used once
+	pack := segment.NewPack(l.layout.State(p.Base.Manifest.Seq, p.Attempt, int(turn)))
 	m, err := l.build(ctx, p, head, pack)
 	if err != nil {
 		return occupant{}, manifest.SHA256{}, err
@@ -217,6 +227,9 @@ func (l *Log) build(ctx context.Context, p Proposal, head manifest.Snapshot, pac
 		Progress: h.Progress, Tables: map[string]manifest.Table{}, Config: p.Config, Writer: l.writer,
 		CreatedAt: later(l.clock.Now().UTC().Truncate(time.Millisecond), h.CreatedAt),
 	}
+	if !decodes(p.Kind) {
+		m.Config = h.Config // what no record is decoded for keeps the settings of those that are
+	}
 	if err := l.buildTables(ctx, p, h, m, pack); err != nil {
 		return nil, err
 	}
@@ -234,7 +247,7 @@ func (l *Log) build(ctx context.Context, p Proposal, head manifest.Snapshot, pac
 			return nil, fmt.Errorf("progress after manifest %d: %w", int64(h.Seq), err)
 		}
 	}
-	m.Gaps = p.Gaps
+	m.Gaps, m.Letters = p.Gaps, p.Letters
 	if p.Batch != nil {
 		b := *p.Batch
 		b.Touched = segment.Of(touched)
@@ -244,6 +257,9 @@ func (l *Log) build(ctx context.Context, p Proposal, head manifest.Snapshot, pac
 			return nil, err
 		}
 		if b.Touched, err = segment.Externalize(b.Touched, pack); err != nil {
+			return nil, err
+		}
+		if b.Replaced, err = segment.Externalize(b.Replaced, pack); err != nil {
 			return nil, err
 		}
 		m.Batch = &b
@@ -262,7 +278,7 @@ func (l *Log) buildTables(ctx context.Context, p Proposal, h, m *manifest.Manife
 		if !ok {
 			return fmt.Errorf("table %q is not part of pipeline %s", name, h.Pipeline)
 		}
-		if err := l.applyDelta(ctx, &t, p.Tables[name], m.Seq, pack); err != nil {
+		if err := l.applyDelta(ctx, &t, p.Tables[name], m, pack); err != nil {
 			return fmt.Errorf("table %q: %w", name, err)
 		}
 		m.Tables[name] = t
@@ -270,35 +286,88 @@ func (l *Log) buildTables(ctx context.Context, p Proposal, h, m *manifest.Manife
 	return nil
 }
 
-func (l *Log) applyDelta(ctx context.Context, t *manifest.Table, d Delta, seq manifest.Seq, pack *segment.Pack) error {
-	grown := false
-	if d.Schema != nil && d.Schema.LastID > t.Schema.LastID {
-		ref, err := manifest.NewSchemaRef(d.Schema, pack)
-		if err != nil {
-			return err
-		}
-		t.Schema, grown = ref, true
-	}
-	if len(d.Add) == 0 && !grown {
-		return nil
-	}
-	add := slices.Clone(d.Add)
-	for i := range add {
-		add[i].Seq = seq
-	}
-	items, err := loadList(ctx, l, t.Live.Segments)
+func (l *Log) applyDelta(ctx context.Context, t *manifest.Table, d Delta, m *manifest.Manifest, pack *segment.Pack) error {
+	changed, err := newSchema(t, d.Schema, m.Kind, pack)
 	if err != nil {
 		return err
 	}
-	if t.Live, err = t.Live.Append(items, add, pack); err != nil {
+	if len(d.Add)+len(d.Remove) == 0 && !changed {
+		return nil
+	}
+	edit := manifest.Edit{Remove: d.Remove, Add: slices.Clone(d.Add)}
+	for i := range edit.Add {
+		edit.Add[i].Seq = m.Seq
+	}
+	if edit.Segments, err = loadList(ctx, l, t.Live.Segments); err != nil {
 		return err
 	}
-	if t.Add, err = segment.Externalize(segment.Of(add), pack); err != nil {
+	if edit.Loaded, err = l.reach(ctx, edit.Segments, t.Live.Recent, d.Remove); err != nil {
+		return err
+	}
+	var gone []manifest.File
+	if t.Live, gone, err = t.Live.Edit(edit, pack); err != nil {
+		return err
+	}
+	if t.Add, err = segment.Externalize(segment.Of(edit.Add), pack); err != nil {
+		return err
+	}
+	if t.Remove, err = segment.Externalize(segment.Of(gone), pack); err != nil {
 		return err
 	}
 	t.Version++
-	t.LastSeq = seq
+	t.LastSeq = m.Seq
+	if m.Kind == manifest.Rewrite {
+		t.Rewritten = m.Seq
+	}
 	return nil
+}
+
+// newSchema gives a table the schema of a delta if that goes on from its own: it
+// has more columns or, in a rewrite, other types.
+func newSchema(t *manifest.Table, s *schema.Schema, kind manifest.Kind, pack *segment.Pack) (changed bool, err error) {
+	if s == nil || s.LastID <= t.Schema.LastID && kind != manifest.Rewrite {
+		return false, nil
+	}
+	sum, err := manifest.SchemaHash(s)
+	if err != nil || sum == t.Schema.SHA256 {
+		return false, err
+	}
+	t.Schema, err = manifest.NewSchemaRef(s, pack)
+	return err == nil, err
+}
+
+// reach loads live files from the newest segment backwards until all that are to
+// be taken away are found: mostly those are young.
+func (l *Log) reach(ctx context.Context, segments []segment.Ref, recent []manifest.File, remove []string) ([][]manifest.File, error) {
+	left := make(map[string]bool, len(remove))
+	for _, key := range remove {
+		left[key] = true
+	}
+	found := func(files []manifest.File) {
+		for i := range files {
+			delete(left, files[i].Key)
+		}
+	}
+	found(recent)
+	var loaded [][]manifest.File
+	for i := len(segments) - 1; i >= 0 && len(left) > 0; i-- {
+		files, err := l.loadRun(ctx, segments[i])
+		if err != nil {
+			return nil, err
+		}
+		found(files)
+		loaded = append(loaded, files)
+	}
+	slices.Reverse(loaded)
+	return loaded, nil
+}
+
+// seen is the head that the proposal's files account for.
+func (p Proposal) seen() manifest.Snapshot {
+	if p.Seen.Manifest == nil {
+		return p.Base
+	}
+	return p.Seen
 }
 
 func (p Proposal) ranges() []source.Range {
@@ -317,7 +386,7 @@ func (p Proposal) writes() []TableWrite {
 		if d.Schema != nil && d.Schema.LastID > p.Base.Manifest.Tables[name].Schema.LastID {
 			growth = AddsColumns
 		}
-		w = append(w, TableWrite{name, growth})
+		w = append(w, TableWrite{name, growth, d.Remove})
 	}
 	return w
 }

@@ -67,7 +67,10 @@ func (l *Log) LoadLists(ctx context.Context, m *manifest.Manifest) (err error) {
 	if m.Batch.Ranges.Items, err = loadList(ctx, l, m.Batch.Ranges); err != nil {
 		return err
 	}
-	m.Batch.Touched.Items, err = loadList(ctx, l, m.Batch.Touched)
+	if m.Batch.Touched.Items, err = loadList(ctx, l, m.Batch.Touched); err != nil {
+		return err
+	}
+	m.Batch.Replaced.Items, err = loadList(ctx, l, m.Batch.Replaced)
 	return err
 }
 
@@ -108,19 +111,28 @@ func (l *Log) LoadLive(ctx context.Context, live manifest.Live) ([]manifest.File
 	}
 	files := make([]manifest.File, 0, live.Files)
 	for _, ref := range refs {
-		run, err := l.Load(ctx, ref)
+		part, err := l.loadRun(ctx, ref)
 		if err != nil {
 			return nil, err
-		}
-		part, err := segment.Decode[manifest.File](manifest.LiveKind, run)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, ref.Key, err)
 		}
 		files = append(files, part...)
 	}
 	files = append(files, live.Recent...)
 	if int64(len(files)) != live.Files {
 		return nil, fmt.Errorf("%w: live list has %d files, the manifest says %d", ErrDamaged, len(files), live.Files)
+	}
+	return files, nil
+}
+
+// loadRun returns the files of one segment of a live list.
+func (l *Log) loadRun(ctx context.Context, ref segment.Ref) ([]manifest.File, error) {
+	run, err := l.Load(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	files, err := segment.Decode[manifest.File](manifest.LiveKind, run)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, ref.Key, err)
 	}
 	return files, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"batcher/manifest"
 	"batcher/object"
+	"batcher/schema"
 	"batcher/segment"
 )
 
@@ -43,9 +44,9 @@ func (l *Log) buildRepair(ctx context.Context, p Proposal, h, m *manifest.Manife
 	return nil
 }
 
-// buildRewind restores a snapshot: progress and the live files of every table are
-// those of then. Columns that were added since, field ids, versions, floors and
-// the chain itself stay. It is computed anew on every proposal: the files to
+// buildRewind restores a snapshot: progress, the live files of every table and the
+// types of its columns are those of then. Columns that were added since, field
+// ids, versions, floors and the chain itself stay. It is computed anew on every proposal: the files to
 // remove are those of the head that is built on.
 func (l *Log) buildRewind(ctx context.Context, to manifest.Snapshot, h, m *manifest.Manifest, pack *segment.Pack) error {
 	then := to.Manifest
@@ -90,11 +91,38 @@ func (l *Log) restore(ctx context.Context, t *manifest.Table, old manifest.Table
 		return err
 	}
 	t.Live = old.Live
-	if len(add)+len(remove) > 0 {
+	retyped, err := l.restoreSchema(ctx, t, old, pack)
+	if err != nil {
+		return err
+	}
+	if len(add)+len(remove) > 0 || retyped {
 		t.Version++
 		t.LastSeq = seq
 	}
 	return nil
+}
+
+// restoreSchema gives the columns of a table the types that they had in old, under
+// which the files were written that come back.
+func (l *Log) restoreSchema(ctx context.Context, t *manifest.Table, old manifest.Table, pack *segment.Pack) (bool, error) {
+	if old.Schema.SHA256 == t.Schema.SHA256 || old.Schema.SHA256 == (manifest.SHA256{}) {
+		return false, nil
+	}
+	then, err := l.LoadSchema(ctx, old.Schema)
+	if err != nil {
+		return false, err
+	}
+	now, err := l.LoadSchema(ctx, t.Schema)
+	if err != nil {
+		return false, err
+	}
+	restored := schema.Restore(then, now)
+	sum, err := manifest.SchemaHash(restored)
+	if err != nil || sum == t.Schema.SHA256 {
+		return false, err
+	}
+	t.Schema, err = manifest.NewSchemaRef(restored, pack)
+	return err == nil, err
 }
 
 // without returns the files of a that are not in b.

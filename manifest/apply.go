@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"batcher/schema"
 	"batcher/segment"
 	"batcher/source"
 )
@@ -117,23 +116,50 @@ func checkGeneration(p *Snapshot, m *Manifest) (string, string) {
 }
 
 func checkBatch(p *Snapshot, m *Manifest) (string, string) {
-	if m.Kind != Data {
-		if m.Batch != nil && m.Kind == Floor {
+	b := m.Batch
+	if m.Kind != Data && m.Kind != Replace {
+		if b != nil {
 			return broken("I5", "kind %s carries a batch", m.Kind)
 		}
 		return "", ""
 	}
-	b := m.Batch
 	if b == nil {
-		return broken("I5", "a data manifest without a batch")
+		return broken("I5", "kind %s without a batch", m.Kind)
 	}
 	if r := b.Rows; r.Written+r.Dead+r.Duplicate+r.Late != r.Read {
 		return broken("I14", "rows written %d + dead %d + duplicate %d + late %d are not the %d read", r.Written, r.Dead, r.Duplicate, r.Late, r.Read)
+	}
+	if (b.Replaced.Count > 0) != (m.Kind == Replace) {
+		return broken("I14", "kind %s replaces %d objects", m.Kind, b.Replaced.Count)
 	}
 	if b.Ranges.Loaded() {
 		if id := NewBatchID(m.Pipeline, m.Generation, b.Ranges.Items); id != b.ID {
 			return broken("I5", "batch id %s, its ranges give %s", b.ID, id)
 		}
+	}
+	return checkReplaced(b)
+}
+
+// checkReplaced holds the objects whose rows are swapped against the ranges: each
+// is read from its beginning to its end.
+func checkReplaced(b *Batch) (string, string) {
+	if !b.Replaced.Loaded() || !b.Ranges.Loaded() {
+		return "", ""
+	}
+	whole := map[string]bool{}
+	for i := range b.Ranges.Items {
+		whole[b.Ranges.Items[i].Key] = b.Ranges.Items[i].From == 0 && b.Ranges.Items[i].Last
+	}
+	rows := int64(0)
+	for _, r := range b.Replaced.Items {
+		if !whole[r.Key] {
+			return broken("I14", "object %q is replaced and not read from its beginning to its end, once", r.Key)
+		}
+		delete(whole, r.Key)
+		rows += r.Rows
+	}
+	if rows != b.Rows.Replaced {
+		return broken("I14", "replaced objects had %d rows, the batch says %d", rows, b.Rows.Replaced)
 	}
 	return "", ""
 }
@@ -175,20 +201,20 @@ func checkProgress(p *Snapshot, m *Manifest) (string, string) {
 	if !m.Kind.consumes() && (after.Count != before.Count || after.Sum != before.Sum || !after.Newest.Equal(before.Newest) || !slices.Equal(after.Open, before.Open)) {
 		return broken("I4", "kind %s moves the progress", m.Kind)
 	}
-	if m.Kind != Data || !m.Batch.Ranges.Loaded() {
+	if m.Batch == nil || !m.Batch.Ranges.Loaded() || !m.Batch.Replaced.Loaded() {
 		return "", ""
 	}
 	return checkRanges(before, after, m)
 }
 
-// checkRanges holds the ranges of a data manifest against the progress before
-// and after it.
+// checkRanges holds the ranges of a batch against the progress before and after
+// it. An object that is replaced was consumed before, and is so afterwards.
 func checkRanges(before, after *source.FilesProgress, m *Manifest) (string, string) {
 	open := map[string]source.Position{}
 	for _, o := range before.Open {
 		open[o.Key] = o.Next
 	}
-	done := before.Count
+	done := before.Count - m.Batch.Replaced.Count
 	for _, g := range m.Gaps {
 		if next, ok := open[g.Key]; !ok || int64(next) != g.From {
 			return broken("I4", "a gap in object %q from %d, which does not stand open there", g.Key, g.From)
@@ -213,7 +239,7 @@ func checkRanges(before, after *source.FilesProgress, m *Manifest) (string, stri
 		}
 	}
 	if after.Count != done {
-		return broken("I4", "%d objects consumed before and %d completed do not make %d", before.Count, done-before.Count, after.Count)
+		return broken("I4", "%d objects consumed before, %d replaced, %d completed do not make %d", before.Count, m.Batch.Replaced.Count, done+m.Batch.Replaced.Count-before.Count, after.Count)
 	}
 	if len(after.Open) != len(open) {
 		return broken("I4", "%d objects stand open, the ranges leave %d", len(after.Open), len(open))
@@ -224,93 +250,6 @@ func checkRanges(before, after *source.FilesProgress, m *Manifest) (string, stri
 		}
 	}
 	return "", ""
-}
-
-func checkTables(p *Snapshot, m *Manifest) (string, string) {
-	for name := range p.Manifest.Tables {
-		if _, ok := m.Tables[name]; !ok {
-			return broken("I19", "table %q is gone", name)
-		}
-	}
-	written := int64(0)
-	for name, t := range m.Tables {
-		if !ValidTable(name) {
-			return broken("I19", "table name %q", name)
-		}
-		before, known := p.Manifest.Tables[name]
-		if !known {
-			before = Table{Version: -1}
-		}
-		if inv, detail := checkTable(name, &before, &t, m); inv != "" {
-			return inv, detail
-		}
-		rows, _ := sumFiles(t.Add)
-		written += rows.Rows
-	}
-	if m.Kind == Data && loaded(m) && written != m.Batch.Rows.Written+m.Batch.Rows.Dead+m.Batch.Rows.Late {
-		return broken("I14", "files with %d rows for %d records written, late and dead", written, m.Batch.Rows.Written+m.Batch.Rows.Dead+m.Batch.Rows.Late)
-	}
-	return "", ""
-}
-
-func checkTable(name string, before, t *Table, m *Manifest) (string, string) {
-	if schemas := [2]*schema.Schema{before.Schema.Inline, t.Schema.Inline}; schemas[0] != nil && schemas[1] != nil && m.Kind != Rewrite && m.Kind != Rewind {
-		if err := schema.CheckGrowth(schemas[0], schemas[1]); err != nil {
-			return broken("I20", "table %q: %v", name, err)
-		}
-	}
-	touched := t.Add.Count > 0 || t.Remove.Count > 0 || t.Schema.SHA256 != before.Schema.SHA256
-	version := before.Version
-	last := before.LastSeq
-	if touched {
-		version++
-		last = m.Seq
-	}
-	if touched && !m.Kind.writes() {
-		return broken("I16", "kind %s changes table %q", m.Kind, name)
-	}
-	if t.Version != version || t.LastSeq != last {
-		return broken("I16", "table %q has version %d of seq %d, want %d of %d", name, t.Version, t.LastSeq, version, last)
-	}
-	if t.Schema.LastID < before.Schema.LastID {
-		return broken("I20", "table %q: last field id falls from %d to %d", name, before.Schema.LastID, t.Schema.LastID)
-	}
-	add, okAdd := sumFiles(t.Add)
-	remove, okRemove := sumFiles(t.Remove)
-	if !okAdd || !okRemove {
-		add.Rows, add.Bytes, remove.Rows, remove.Bytes = t.Live.Rows-before.Live.Rows, t.Live.Bytes-before.Live.Bytes, 0, 0
-	}
-	if t.Live.Files != before.Live.Files+t.Add.Count-t.Remove.Count ||
-		t.Live.Rows != before.Live.Rows+add.Rows-remove.Rows || t.Live.Bytes != before.Live.Bytes+add.Bytes-remove.Bytes {
-		return broken("I11", "table %q: live totals %d files %d rows do not follow from %d files %d rows, %d added, %d removed",
-			name, t.Live.Files, t.Live.Rows, before.Live.Files, before.Live.Rows, t.Add.Count, t.Remove.Count)
-	}
-	for _, f := range t.Add.Items {
-		if m.Kind == Rewind {
-			break // it brings back files of earlier attempts
-		}
-		if want := TableData(name) + own(m.Base, m.Attempt) + "/"; !strings.HasPrefix(f.Key, want) {
-			return broken("I8", "file %q is not below %q", f.Key, want)
-		}
-	}
-	return "", ""
-}
-
-func sumFiles(l segment.List[File]) (sum Live, ok bool) {
-	for i := range l.Items {
-		sum.Rows += l.Items[i].Rows
-		sum.Bytes += l.Items[i].Size
-	}
-	return sum, l.Loaded()
-}
-
-func loaded(m *Manifest) bool {
-	for _, t := range m.Tables {
-		if !t.Add.Loaded() {
-			return false
-		}
-	}
-	return true
 }
 
 // checkRefs is I19: what m refers to was referred to before, or is its own.
@@ -349,6 +288,7 @@ func (m *Manifest) Refs() []segment.Ref {
 	if m.Batch != nil {
 		add(m.Batch.Ranges.Ref)
 		add(m.Batch.Touched.Ref)
+		add(m.Batch.Replaced.Ref)
 	}
 	for _, t := range m.Tables {
 		add(t.Schema.Ref)

@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"batcher/schema"
 	"batcher/segment"
@@ -11,38 +12,113 @@ import (
 // LiveKind is the kind of run that holds live files.
 const LiveKind = "live"
 
-// Append returns the live set after files became live on top of l. items are
-// the refs of l.Segments, loaded by the caller where they stand elsewhere. When
-// the recent files no longer fit in place they all move into one run of the
-// pack: older runs are never read again.
-func (l Live) Append(items []segment.Ref, add []File, pack *segment.Pack) (Live, error) {
-	if int64(len(items)) != l.Segments.Count {
-		return Live{}, fmt.Errorf("live list: %d segments loaded of %d", len(items), l.Segments.Count)
-	}
-	out := l
-	out.Recent = append(append([]File(nil), l.Recent...), add...)
-	for i := range add {
-		out.Files++
-		out.Rows += add[i].Rows
-		out.Bytes += add[i].Size
-	}
-	inline, err := json.Marshal(out.Recent)
-	if err != nil || len(inline) <= segment.InlineLimit {
-		return out, err
-	}
-	return out.spill(items, pack)
+// Edit is what becomes of a live set in one manifest.
+type Edit struct {
+	Segments []segment.Ref // the segments of the set, loaded by the caller where they stand elsewhere
+	Loaded   [][]File      // files of the last segments: as far back as Remove reaches
+	Remove   []string      // keys of files that are no longer live
+	Add      []File
 }
 
-// spill moves the recent files into a run.
-func (l Live) spill(items []segment.Ref, pack *segment.Pack) (Live, error) {
-	run, err := segment.Encode(LiveKind, l.Recent)
-	if err != nil {
-		return Live{}, err
+// NotLiveError says that a file which is to be taken away is not live.
+type NotLiveError struct{ Key string }
+
+// Error names the file.
+func (e *NotLiveError) Error() string { return "file " + e.Key + " is not live" }
+
+// Edit returns the live set after e, and the entries of the files that were taken
+// away, oldest first. Segments that lose no file keep their run and are never
+// read again; what is left of the last ones becomes recent, and of others that
+// stand side by side one new run. When the recent files do not fit in place they
+// all move into one run of the pack.
+func (l Live) Edit(e Edit, pack *segment.Pack) (Live, []File, error) {
+	if int64(len(e.Segments)) != l.Segments.Count || len(e.Loaded) > len(e.Segments) {
+		return Live{}, nil, fmt.Errorf("live list: %d segments of %d, %d of them loaded", len(e.Segments), l.Segments.Count, len(e.Loaded))
 	}
-	refs := append(append([]segment.Ref(nil), items...), pack.Add(run))
-	l.Recent = nil
-	l.Segments, err = segment.Externalize(segment.Of(refs), pack)
-	return l, err
+	c := cut{away: make(map[string]bool, len(e.Remove))}
+	for _, key := range e.Remove {
+		c.away[key] = true
+	}
+	segments, left, err := c.segments(e, pack)
+	if err != nil {
+		return Live{}, nil, err
+	}
+	out := l
+	out.Recent = append(append(left, c.keep(l.Recent)...), e.Add...)
+	for key := range c.away {
+		return Live{}, nil, &NotLiveError{key}
+	}
+	for i := range e.Add {
+		out.count(&e.Add[i], 1)
+	}
+	for i := range c.gone {
+		out.count(&c.gone[i], -1)
+	}
+	inline, err := json.Marshal(out.Recent)
+	if err != nil {
+		return Live{}, nil, err
+	}
+	if len(inline) > segment.InlineLimit {
+		run, err := segment.Encode(LiveKind, out.Recent)
+		if err != nil {
+			return Live{}, nil, err
+		}
+		segments, out.Recent = append(segments, pack.Add(run)), nil
+	}
+	if !slices.Equal(segments, e.Segments) {
+		out.Segments, err = segment.Externalize(segment.Of(segments), pack)
+	}
+	return out, c.gone, err
+}
+
+// count adds a file to the totals, or takes it off.
+func (l *Live) count(f *File, sign int64) {
+	l.Files += sign
+	l.Rows += sign * f.Rows
+	l.Bytes += sign * f.Size
+}
+
+// cut takes files out of lists.
+type cut struct {
+	away map[string]bool // not found yet
+	gone []File
+}
+
+// keep returns the files that stay.
+func (c *cut) keep(files []File) []File {
+	kept := make([]File, 0, len(files))
+	for i := range files {
+		if c.away[files[i].Key] {
+			delete(c.away, files[i].Key)
+			c.gone = append(c.gone, files[i])
+		} else {
+			kept = append(kept, files[i])
+		}
+	}
+	return kept
+}
+
+// segments returns the segments that stay or were made anew, and the files behind
+// the last of them.
+func (c *cut) segments(e Edit, pack *segment.Pack) (out []segment.Ref, left []File, err error) {
+	first := len(e.Segments) - len(e.Loaded)
+	out = slices.Clone(e.Segments[:first])
+	for i, files := range e.Loaded {
+		kept := c.keep(files)
+		if len(kept) < len(files) {
+			left = append(left, kept...)
+			continue
+		}
+		if len(left) > 0 {
+			run, err := segment.Encode(LiveKind, left)
+			if err != nil {
+				return nil, nil, err
+			}
+			out, left = append(out, pack.Add(run)), nil
+		}
+		out = append(out, e.Segments[first+i])
+	}
+	return out, left, nil
 }
 
 // NewSchemaRef holds a schema in place, or moves it into a run of the pack when

@@ -81,6 +81,7 @@ type Manifest struct {
 	Progress   source.Progress  `json:"progress"` // after this manifest
 	Batch      *Batch           `json:"batch,omitempty"`
 	RewindTo   *Seq             `json:"rewind_to,omitempty"` // rewind only: the snapshot that was restored
+	Letters    *Letters         `json:"letters,omitempty"`   // replay only: what became of dead letters
 	Gaps       []GapRecord      `json:"gaps,omitempty"`
 	Tables     map[string]Table `json:"tables"` // every table of the pipeline
 	Config     Config           `json:"config"`
@@ -112,8 +113,28 @@ type Batch struct {
 	Objects int64                      `json:"objects"` // objects the ranges belong to
 	Late    int64                      `json:"late"`    // of these, older than the lookback
 	Touched segment.List[Touched]      `json:"touched"` // consumed objects that got a new identity around the same content
-	Rows    RowCounts                  `json:"rows"`
-	Bytes   int64                      `json:"bytes"` // decoded bytes read
+	// Replaced are the objects among the ranges whose earlier rows this manifest
+	// takes away; replace only.
+	Replaced segment.List[Replaced] `json:"replaced,omitzero"`
+	Rows     RowCounts              `json:"rows"`
+	Bytes    int64                  `json:"bytes"` // decoded bytes read
+}
+
+// Replaced is a consumed object of which all rows, good and dead, are swapped for
+// those of another content, or of the same content read again.
+type Replaced struct {
+	Key  string      `json:"key"`
+	Was  source.Hash `json:"was"`  // identity hash that its entry had
+	Rows int64       `json:"rows"` // that it had in all tables, and that are taken away
+}
+
+// Letters says what a replay manifest did to dead letters. Every letter that it
+// takes out of the dead-letter table became a row with the same id, or was dropped
+// for good on somebody's word.
+type Letters struct {
+	Replayed    int64       `json:"replayed"`     // became rows of the main table
+	Discarded   int64       `json:"discarded"`    // are gone
+	DiscardedID source.Hash `json:"discarded_id"` // sum of the discarded letters' id hashes modulo 2^128
 }
 
 // Touched is a consumed object whose identity changed while its content did
@@ -128,13 +149,15 @@ type Touched struct {
 }
 
 // RowCounts says where the records of a batch went:
-// Written + Dead + Duplicate + Late = Read.
+// Written + Dead + Duplicate + Late = Read. Replaced counts rows of earlier
+// batches that a replace manifest takes away.
 type RowCounts struct {
 	Read      int64 `json:"read"`
 	Written   int64 `json:"written"`
 	Late      int64 `json:"late"`
 	Dead      int64 `json:"dead"`
 	Duplicate int64 `json:"duplicate"`
+	Replaced  int64 `json:"replaced,omitempty"`
 }
 
 // GapRecord is a part of the source that was given up on purpose.
@@ -147,12 +170,15 @@ type GapRecord struct {
 // Table is the state of one output after a manifest, and what the manifest
 // did to it.
 type Table struct {
-	Schema  SchemaRef          `json:"schema"`
-	Version int64              `json:"version"`  // dense version of its Delta table; -1 before the first
-	LastSeq Seq                `json:"last_seq"` // last manifest that touched it
-	Live    Live               `json:"live"`     // every live file
-	Add     segment.List[File] `json:"add"`      // files this manifest made live
-	Remove  segment.List[File] `json:"remove"`   // files this manifest took away
+	Schema  SchemaRef `json:"schema"`
+	Version int64     `json:"version"`  // dense version of its Delta table; -1 before the first
+	LastSeq Seq       `json:"last_seq"` // last manifest that touched it
+	// Rewritten is the last manifest that changed the types of published columns;
+	// files of an attempt with an older base may have the types from before.
+	Rewritten Seq                `json:"rewritten,omitempty"`
+	Live      Live               `json:"live"`   // every live file
+	Add       segment.List[File] `json:"add"`    // files this manifest made live
+	Remove    segment.List[File] `json:"remove"` // files this manifest took away
 }
 
 // SchemaRef holds a schema in place or, when it is long, by reference.

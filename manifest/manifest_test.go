@@ -297,7 +297,7 @@ func TestALongLiveListLeavesTheManifest(t *testing.T) {
 		files := []manifest.File{{Key: fmt.Sprintf("events/data/%d", i), Rows: 1, Size: 2}}
 		items := live.Segments.Items
 		var err error
-		if live, err = live.Append(items, files, pack); err != nil {
+		if live, _, err = live.Edit(manifest.Edit{Segments: items, Add: files}, pack); err != nil {
 			t.Fatal(err)
 		}
 		if len(pack.Bytes()) > 0 {
