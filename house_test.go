@@ -54,7 +54,10 @@ var rooms = map[string]room{
 	"source/files":      {2, "source segment object"},
 	"source/kafka":      {2, "source segment object"},
 	"source/tail":       {2, "source segment object"},
-	"record":            {3, "source schema column"},
+	"record":            {3, "source schema column record/typed record/avro record/parquet"},
+	"record/typed":      {3, ""},
+	"record/avro":       {3, "record/typed"},
+	"record/parquet":    {3, "record/typed"},
 	"window":            {3, "source segment column"},
 	"dedup":             {3, "source segment column"},
 	"manifest":          {3, "schema segment source"},
@@ -66,7 +69,7 @@ var rooms = map[string]room{
 	"table":             {5, "commit manifest schema segment object"},
 	"outbox":            {5, "commit manifest segment object"},
 	"audit":             {5, "commit manifest datafile record source source/files column schema segment object object/storetest"},
-	"config":            {5, ""},
+	"config":            {5, "schema"},
 	"lambda":            {6, "pipeline"},
 	"cmd":               {7, "*"},
 	"localdev":          {8, "*"},
@@ -88,11 +91,11 @@ var vendors = map[string]string{
 	"github.com/aws/aws-lambda-go":  "lambda",
 	"github.com/minio/minio-go/v7":  "localdev",
 	"github.com/anishathalye/":      "localdev",
-	"github.com/parquet-go/":        "datafile",
+	"github.com/parquet-go/":        "datafile record/parquet",
 	"github.com/twmb/franz-go":      "source/kafka",
 	"github.com/urfave/cli/v2":      "cmd",
 	"github.com/bmatcuk/doublestar": "source/files",
-	"github.com/klauspost/compress": "datafile record source/files",
+	"github.com/klauspost/compress": "datafile record record/avro record/parquet source/files",
 	"github.com/cespare/xxhash":     "datafile record column dedup",
 	"github.com/zeebo/xxh3":         "datafile record column dedup",
 	"go.yaml.in/yaml/v3":            "config",
@@ -103,7 +106,7 @@ var vendors = map[string]string{
 
 // pure are the rooms, and the deciding files, that take no store, context,
 // clock or randomness and start nothing.
-var pure = []string{"schema", "segment", "column", "record", "window", "dedup", "manifest", "commit/decide*.go", "compact/plan*.go"}
+var pure = []string{"schema", "segment", "column", "record", "record/typed", "record/avro", "record/parquet", "window", "dedup", "manifest", "commit/decide*.go", "compact/plan*.go"}
 
 // noRooms are names that say nothing.
 var noRooms = []string{"util", "utils", "common", "helper", "helpers", "types", "models", "pkg", "misc", "base"}

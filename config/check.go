@@ -2,12 +2,16 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"batcher/schema"
 )
 
 // directorySettle is what settle: auto means for a directory, where a file may
@@ -33,10 +37,14 @@ func (d *decoder) complete(p *Pipeline) {
 	d.absolutePaths(p)
 	d.checkTables(p)
 	d.checkPlaces(p)
-	d.checkSupported(p)
+	d.checkInput(p)
+	if p.Compact.AfterRun != 0 {
+		d.failAt("compact.after_run", "leave it out or write 0", "compaction after a run "+notBuilt)
+	}
 	if len(p.Source.Files.Include) == 0 {
 		d.failAt("source.files.include", "leave it out to take everything", "is empty: nothing would ever be read")
 	}
+	d.checkColumns(p)
 }
 
 // failAt records an error at the node that gave a key's value, or at the
@@ -158,29 +166,101 @@ func (d *decoder) variable(name string) string {
 	return text
 }
 
-// checkSupported refuses what a pipeline file may ask for one day but this
-// version cannot do. Words of a choice are refused where they are decoded.
-func (d *decoder) checkSupported(p *Pipeline) {
+// checkInput keeps settings apart from formats that they mean nothing to.
+func (d *decoder) checkInput(p *Pipeline) {
 	files := p.Source.Files
-	if files.Unnest != "" {
-		d.failAt("source.files.unnest", "", notBuilt)
+	format := files.Format
+	if files.CSV.Encoding == "" {
+		p.Source.Files.CSV.Encoding = files.Encoding
 	}
-	if !reflect.DeepEqual(files.CSV, defaultCSV()) {
-		d.failAt("source.files.csv", "", "a dialect other than the default "+notBuilt)
+	forFormat := "must not be given beside source.files.format: " + string(format)
+	if files.Unnest.Place != nil && format != InputAuto && format != InputJSON && format != InputNDJSON {
+		d.failAt("source.files.unnest", "", forFormat)
 	}
-	if len(p.Schema.Columns) > 0 {
-		d.failAt("schema.columns", "", "pinning columns "+notBuilt)
+	if files.Encoding != EncodingUTF8 && !format.isText() {
+		d.failAt("source.files.encoding", "", forFormat)
 	}
-	if p.Schema.OnlyListed {
-		d.failAt("schema.only_listed", "", notBuilt)
+	dialect := files.CSV
+	dialect.Encoding = ""
+	if format != InputAuto && format != InputCSV && !reflect.DeepEqual(dialect, defaultCSV()) {
+		d.failAt("source.files.csv", "", forFormat)
+	}
+	if clash := files.CSV.clash(); clash != "" {
+		d.failAt("source.files.csv", "", clash)
+	}
+}
+
+// checkColumns checks the pins against each other, and what refers to them.
+func (d *decoder) checkColumns(p *Pipeline) {
+	for i, c := range p.Schema.Columns {
+		at := fmt.Sprintf("schema.columns[%d]", i)
+		d.require(at+".path", at+".type")
+		if c.Default == nil || d.where[at+".type"] == nil {
+			continue
+		}
+		if _, err := schema.ParseDefault(c.Type.Type, string(*c.Default)); err != nil {
+			d.failAt(at+".default", "", err.Error())
+		}
 	}
 	if p.EventTime != nil {
-		d.failAt("event_time", "", notBuilt)
+		d.require("event_time.field")
 	}
-	if len(p.PartitionBy) > 0 {
-		d.failAt("partition_by", "", notBuilt)
+	if slices.ContainsFunc(p.Pins(), func(pin schema.Pin) bool { return len(pin.Place) == 0 || pin.Type.Kind == schema.None }) {
+		return // reported before
 	}
-	if p.Compact.AfterRun != 0 {
-		d.failAt("compact.after_run", "leave it out or write 0", "compaction after a run "+notBuilt)
+	if i, err := schema.CheckPins(p.Pins()); err != nil {
+		at := "event_time.field"
+		if i < len(p.Schema.Columns) {
+			at = fmt.Sprintf("schema.columns[%d].path", i)
+		}
+		d.failAt(at, "", err.Error())
+	}
+	d.checkEventTime(p)
+	d.checkPartitions(p)
+	if p.Schema.OnlyListed && len(p.Pins()) == 0 {
+		d.failAt("schema.only_listed", "list columns under schema.columns", "must not be true where no column is listed")
+	}
+}
+
+// checkEventTime holds a pin of the same field to what an event time is.
+func (d *decoder) checkEventTime(p *Pipeline) {
+	for i, pin := range p.Pins() {
+		if p.EventTime == nil || i == len(p.Schema.Columns) || !slices.Equal(pin.Place, p.EventTime.Field.Place) {
+			continue
+		}
+		at := fmt.Sprintf("schema.columns[%d]", i)
+		if pin.Type.Kind != schema.Timestamp {
+			d.failAt(at+".type", "", "must not be other than timestamp: the field is the event time")
+		}
+		if pin.Default != "" && pin.Unit != schema.ISO {
+			d.failAt(at+".default", "", "must not be given for an event time in "+string(p.EventTime.Unit))
+		}
+	}
+}
+
+// checkPartitions holds partitions to declared columns, so that no batch can
+// show a type that splits nothing.
+func (d *decoder) checkPartitions(p *Pipeline) {
+	declared := p.declared()
+	seen := map[string]bool{}
+	for i, part := range p.PartitionBy {
+		at := fmt.Sprintf("partition_by[%d]", i)
+		kind, column, hint := part.wants()
+		if kind == "" {
+			d.failAt(at, "", "wants one of day, hour and column")
+			continue
+		}
+		t, ok := declared[column]
+		switch {
+		case !ok:
+			d.failAt(at+"."+kind, "its type must be known before the first batch", "must be declared: a top-level column under schema.columns, or the event_time")
+		case !slices.Contains(hint, t.Kind):
+			d.failAt(at+"."+kind, "", fmt.Sprintf("must not be %s: %s splits by columns of type %s", t, kind, kindList(hint)))
+		}
+		if name := part.Name(); seen[name] || kind != "column" && declared[name].Kind != schema.None {
+			d.failAt(at+"."+kind, "", "must not give a column the name of another one")
+		} else {
+			seen[name] = true
+		}
 	}
 }

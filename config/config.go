@@ -36,10 +36,9 @@ type Pipeline struct {
 	RecordID RecordID `yaml:"record_id"`
 	// Schema says how the shape of the table is found and kept.
 	Schema Schema `yaml:"schema"`
-	// EventTime names the field that says when a record happened. Not supported
-	// by this version; nil.
+	// EventTime names the field that says when a record happened, or is nil.
 	EventTime *EventTime `yaml:"event_time"`
-	// PartitionBy splits the table. Not supported by this version; empty.
+	// PartitionBy splits the table. Default: empty, one partition.
 	PartitionBy []Partition `yaml:"partition_by"`
 	// DeadLetters says where bad records go and how many are too many.
 	DeadLetters DeadLetters `yaml:"dead_letters"`
@@ -89,10 +88,15 @@ type Files struct {
 	Start Start `yaml:"start"`
 	// Format of the objects. Default: auto.
 	Format InputFormat `yaml:"format"`
-	// Unnest names the array whose elements are the records. Not supported by
-	// this version; "".
-	Unnest string `yaml:"unnest"`
-	// CSV is the dialect of CSV input. Not supported by this version; defaults.
+	// Unnest names the array whose elements are the records. Default: "", the
+	// records are not in an envelope.
+	Unnest Unnest `yaml:"unnest"`
+	// Encoding of text: ndjson, json, csv and lines. Default: utf-8.
+	Encoding Encoding `yaml:"encoding"`
+	// OnInvalidUTF8 says what to do about text that is not UTF-8 once it is
+	// decoded. Default: reject.
+	OnInvalidUTF8 OnInvalidUTF8 `yaml:"on_invalid_utf8"`
+	// CSV is the dialect of CSV input.
 	CSV CSV `yaml:"csv"`
 	// Lookback is how far back consumed objects are kept at hand. Older objects
 	// are still consumed exactly once. Default: 72h.
@@ -110,12 +114,15 @@ type Files struct {
 
 // CSV is a dialect of CSV.
 type CSV struct {
-	Delimiter string   `yaml:"delimiter"` // default "auto"
-	Header    bool     `yaml:"header"`    // default true
-	Quote     string   `yaml:"quote"`     // default "\""
-	Encoding  string   `yaml:"encoding"`  // default "utf-8"
-	Null      []string `yaml:"null"`      // texts that mean null; default [""]
-	Decimal   string   `yaml:"decimal"`   // default "."
+	Delimiter Delimiter `yaml:"delimiter"`                     // between fields; default auto: found in the first lines
+	Header    bool      `yaml:"header"`                        // the first line names the columns; default true
+	Quote     Quote     `yaml:"quote"`                         // around fields; default "; empty: quotes mean nothing
+	Escape    Escape    `yaml:"escape"`                        // before a quote inside of quotes; default empty: the quote is doubled
+	Comment   Comment   `yaml:"comment"`                       // begins a line that is no record; default empty: no line
+	SkipLines int64     `yaml:"skip_lines" min:"0" max:"1000"` // lines before the header; default 0
+	Encoding  Encoding  `yaml:"encoding"`                      // default: source.files.encoding
+	Null      []string  `yaml:"null"`                          // texts that mean null; default [""]
+	Decimal   Decimal   `yaml:"decimal"`                       // decimal point; default "."
 }
 
 // Batch bounds what one batch holds; the first limit reached closes it.
@@ -129,8 +136,8 @@ type Batch struct {
 type Schema struct {
 	Contract   Contract `yaml:"contract"`    // default evolve
 	Nested     Nested   `yaml:"nested"`      // bounds for structs and lists
-	Columns    []Column `yaml:"columns"`     // pinned columns; not supported by this version; empty
-	OnlyListed bool     `yaml:"only_listed"` // no columns but the pinned; not supported by this version; false
+	Columns    []Column `yaml:"columns"`     // pinned columns; default none
+	OnlyListed bool     `yaml:"only_listed"` // no columns but the pinned; default false
 	Names      Names    `yaml:"names"`       // default lower
 }
 
@@ -142,21 +149,27 @@ type Nested struct {
 	MinRecords int64 `yaml:"min_records" min:"1"`        // records a shape must be seen in; default 100
 }
 
-// Column pins the type of one field.
+// Column pins the type of one place of the records.
 type Column struct {
-	Path string `yaml:"path"` // field, nested parts after dots
-	Type string `yaml:"type"` // logical type, e.g. json or decimal(18,2)
+	Path    Field      `yaml:"path"`    // e.g. price, detail.price, items[].price
+	Type    ColumnType `yaml:"type"`    // logical type, e.g. json or decimal(18,2)
+	Name    ColumnName `yaml:"name"`    // of a top-level column; default: the key by Schema.Names
+	Default *Default   `yaml:"default"` // value of records without the key; nil: null
 }
 
-// EventTime names the field that says when a record happened.
+// EventTime names the field that says when a record happened: it becomes a
+// timestamp column.
 type EventTime struct {
-	Field string   `yaml:"field"`
-	Unit  TimeUnit `yaml:"unit"` // default iso
+	Field Field    `yaml:"field"`
+	Unit  TimeUnit `yaml:"unit"` // what its numbers count; default iso: it is text
 }
 
-// Partition is one level of a table's partitioning.
+// Partition is one level of a table's partitioning. Exactly one of its fields
+// is set, to the name of a top-level column.
 type Partition struct {
-	Day string `yaml:"day"` // timestamp column whose UTC day splits the table
+	Day    ColumnName `yaml:"day"`    // timestamp column whose UTC day splits the table: <name>_day
+	Hour   ColumnName `yaml:"hour"`   // timestamp column whose UTC hour splits the table: <name>_hour
+	Column ColumnName `yaml:"column"` // column of type string, date, int32 or int64
 }
 
 // DeadLetters says where bad records go and how many are too many.
@@ -195,11 +208,14 @@ func defaults() Pipeline {
 			Relist:   24 * time.Hour,
 			Start:    Start{At: StartEarliest},
 			Format:   InputAuto,
+			Encoding: EncodingUTF8,
 			CSV:      defaultCSV(),
 			Lookback: 72 * time.Hour,
 			Settle:   Settle{Auto: true},
 			OnChange: OnChangeSkip,
 			OnBroken: OnBrokenQuarantine,
+
+			OnInvalidUTF8: InvalidUTF8Reject,
 		}},
 		Batch:    Batch{MaxBytes: 1 << 30, MaxRecords: 5_000_000, MaxObjects: 10_000},
 		RecordID: RecordIDPosition,
@@ -216,6 +232,8 @@ func defaults() Pipeline {
 	}
 }
 
+// defaultCSV is the dialect of a file that says nothing, but for the encoding,
+// which is that of the source.
 func defaultCSV() CSV {
-	return CSV{Delimiter: "auto", Header: true, Quote: `"`, Encoding: "utf-8", Null: []string{""}, Decimal: "."}
+	return CSV{Delimiter: "auto", Header: true, Quote: `"`, Null: []string{""}, Decimal: DecimalPoint}
 }

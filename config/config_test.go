@@ -47,8 +47,8 @@ func TestParse_MinimalFileHasEveryDefault(t *testing.T) {
 	got := fmt.Sprintf("%+v", *p)
 	want := "{Name:events Store:/etc/batcher/lake S3:{Endpoint: Region: PathStyle:<nil> CAFile: Profile: RoleARN: SSEKMSKey:} " +
 		"Source:{Files:{Path:/etc/batcher/in S3:{Endpoint: Region: PathStyle:<nil> CAFile: Profile: RoleARN: SSEKMSKey:} " +
-		"Include:[**] Exclude:[] TimePath: Relist:24h0m0s Start:earliest Format:auto Unnest: " +
-		"CSV:{Delimiter:auto Header:true Quote:\" Encoding:utf-8 Null:[] Decimal:.} " +
+		"Include:[**] Exclude:[] TimePath: Relist:24h0m0s Start:earliest Format:auto Unnest: Encoding:utf-8 OnInvalidUTF8:reject " +
+		"CSV:{Delimiter:auto Header:true Quote:\" Escape: Comment: SkipLines:0 Encoding:utf-8 Null:[] Decimal:.} " +
 		"Lookback:72h0m0s Settle:{Auto:true Age:5s} OnChange:skip OnBroken:quarantine}} " +
 		"Table:events Batch:{MaxBytes:1073741824 MaxRecords:5000000 MaxObjects:10000} RecordID:position " +
 		"Schema:{Contract:evolve Nested:{MaxDepth:4 MaxLeaves:128 MinRecords:100} Columns:[] OnlyListed:false Names:lower} " +
@@ -149,19 +149,10 @@ func TestParse_Errors(t *testing.T) {
 		"deep":               {"a: " + strings.Repeat("[", 500) + strings.Repeat("]", 500), "p.yaml:1:1: a: unknown key\np.yaml:1:1: pipeline: is missing\np.yaml:1:1: store: is missing\np.yaml:1:1: source: is missing\np.yaml:1:37: is nested too deep for a pipeline file"},
 		"endpoint secret":    {head + "s3: {endpoint: 'https://me:pa55@host'}\n", "p.yaml:6:16: s3.endpoint: wants a URL like https://minio.example:9000, without credentials, path or query"},
 
-		"format csv":        {head + "    format: csv\n", "p.yaml:6:13: source.files.format: csv is not supported by this version"},
-		"format typo":       {head + "    format: ndjsn\n", "p.yaml:6:13: source.files.format: wants one of auto, ndjson (did you mean ndjson?)"},
-		"on_change replace": {head + "    on_change: replace\n", "p.yaml:6:16: source.files.on_change: replace is not supported by this version"},
-		"unnest":            {head + "    unnest: Records\n", "p.yaml:6:13: source.files.unnest: is not supported by this version"},
-		"csv":               {head + "    csv: {header: false}\n", "p.yaml:6:10: source.files.csv: a dialect other than the default is not supported by this version"},
-		"record_id fields":  {head + "record_id: {fields: [id]}\n", "p.yaml:6:12: record_id: identifying records by fields is not supported by this version"},
-		"contract":          {head + "schema: {contract: freeze}\n", "p.yaml:6:20: schema.contract: freeze is not supported by this version"},
-		"columns":           {head + "schema: {columns: [{path: a, type: json}]}\n", "p.yaml:6:19: schema.columns: pinning columns is not supported by this version"},
-		"only_listed":       {head + "schema: {only_listed: true}\n", "p.yaml:6:23: schema.only_listed: is not supported by this version"},
-		"event_time":        {head + "event_time: {field: ts, unit: iso}\n", "p.yaml:6:13: event_time: is not supported by this version"},
-		"partition_by":      {head + "partition_by: [{day: ts}]\n", "p.yaml:6:15: partition_by: is not supported by this version"},
-		"publish":           {head + "publish: [delta]\n", "p.yaml:6:11: publish[0]: delta is not supported by this version: the projection is not built yet; leave publish out or write []"},
-		"compact":           {head + "compact: {after_run: 20%}\n", "p.yaml:6:22: compact.after_run: compaction after a run is not supported by this version (leave it out or write 0)"},
+		"format typo":      {head + "    format: ndjsn\n", "p.yaml:6:13: source.files.format: wants one of auto, ndjson, json, csv, parquet, avro, lines (did you mean ndjson?)"},
+		"record_id fields": {head + "record_id: {fields: [id]}\n", "p.yaml:6:12: record_id: identifying records by fields is not supported by this version"},
+		"publish":          {head + "publish: [delta]\n", "p.yaml:6:11: publish[0]: delta is not supported by this version: the projection is not built yet; leave publish out or write []"},
+		"compact":          {head + "compact: {after_run: 20%}\n", "p.yaml:6:22: compact.after_run: compaction after a run is not supported by this version (leave it out or write 0)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := refuse(t, c.text, config.Options{}); got != c.want {
@@ -241,7 +232,7 @@ func TestParse_OverlayErrorsNameTheirOrigin(t *testing.T) {
 		"env wrong":       {config.Options{Environ: []string{"BATCHER_BATCH__MAX_BYTES=s3cret"}}, "environment variable BATCHER_BATCH__MAX_BYTES: batch.max_bytes: wants a size like 128MiB: a whole number from 1 and B, KiB, MiB, GiB, TiB, KB, MB, GB or TB"},
 		"env unknown":     {config.Options{Environ: []string{"BATCHER_BATCH__MAX_BYTE=s3cret"}}, "environment variable BATCHER_BATCH__MAX_BYTE: batch.max_byte: unknown key (did you mean max_bytes?)"},
 		"env mapping":     {config.Options{Environ: []string{"BATCHER_BATCH=s3cret"}}, "environment variable BATCHER_BATCH: batch: wants the keys max_bytes, max_records, max_objects, found text"},
-		"env not fit":     {config.Options{Environ: []string{"BATCHER_SOURCE__FILES__FORMAT=s3cret"}}, "environment variable BATCHER_SOURCE__FILES__FORMAT: source.files.format: wants one of auto, ndjson"},
+		"env not fit":     {config.Options{Environ: []string{"BATCHER_SOURCE__FILES__FORMAT=s3cret"}}, "environment variable BATCHER_SOURCE__FILES__FORMAT: source.files.format: wants one of auto, ndjson, json, csv, parquet, avro, lines"},
 		"env, no mapping": {config.Options{Environ: []string{"BATCHER_TABLE__X=1"}}, "environment variable BATCHER_TABLE__X: table.x: cannot be set: table is not a mapping in the file"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -292,7 +283,7 @@ func TestParse_ReferencesNeverShowTheValue(t *testing.T) {
 		Environ:  []string{"S=" + secret},
 		ReadFile: func(string) ([]byte, error) { return []byte(secret), nil },
 	}
-	for _, key := range []string{"pipeline", "store", "table", "record_id", "s3.endpoint", "s3.path_style", "s3.ca_file", "source.files.path", "source.files.include", "source.files.time_path", "source.files.relist", "source.files.start", "source.files.format", "source.files.settle", "source.files.csv.header", "source.files.unnest", "batch.max_bytes", "batch.max_records", "schema.contract", "dead_letters.table", "dead_letters.fail_above.ratio", "compact.after_run"} {
+	for _, key := range []string{"pipeline", "store", "table", "record_id", "s3.endpoint", "s3.path_style", "s3.ca_file", "source.files.path", "source.files.include", "source.files.time_path", "source.files.relist", "source.files.start", "source.files.format", "source.files.settle", "source.files.csv.header", "source.files.csv.quote", "source.files.encoding", "batch.max_bytes", "batch.max_records", "schema.contract", "dead_letters.table", "dead_letters.fail_above.ratio", "compact.after_run"} {
 		for _, ref := range []string{"{env: S}", "{file: S}"} {
 			value := ref
 			if key == "source.files.include" {
@@ -345,28 +336,38 @@ func TestIdentityAndHash(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for set, want := range map[string]struct{ hash, identity bool }{
-		"source.files.path=/other":        {true, true},
-		"source.files.format=ndjson":      {true, true},
-		"table=clicks":                    {true, true},
-		"dead_letters.table=bad":          {true, true},
-		"pipeline=other":                  {true, true},
-		"source.files.include=[a]":        {true, false},
-		"source.files.exclude=[a]":        {true, false},
-		"source.files.start=now":          {true, false},
-		"source.files.on_change=fail":     {true, false},
-		"source.files.on_broken=fail":     {true, false},
-		"schema.names=snake":              {true, false},
-		"schema.nested.max_depth=1":       {true, false},
-		"parquet.compression=none":        {true, false},
-		"parquet.target_file_bytes=1MiB":  {true, false},
-		"store=/elsewhere":                {false, false},
-		"batch.max_bytes=5":               {false, false},
-		"source.files.lookback=1h":        {false, false},
-		"source.files.settle=1h":          {false, false},
-		"source.files.relist=1h":          {false, false},
-		"source.files.time_path={yyyy}/":  {false, false},
-		"dead_letters.fail_above.ratio=1": {false, false},
-		"compact.after_run=0%":            {false, false},
+		"source.files.path=/other":                             {true, true},
+		"source.files.format=ndjson":                           {true, true},
+		"table=clicks":                                         {true, true},
+		"dead_letters.table=bad":                               {true, true},
+		"pipeline=other":                                       {true, true},
+		"source.files.include=[a]":                             {true, false},
+		"source.files.exclude=[a]":                             {true, false},
+		"source.files.start=now":                               {true, false},
+		"source.files.on_change=fail":                          {true, false},
+		"source.files.on_broken=fail":                          {true, false},
+		"schema.names=snake":                                   {true, false},
+		"schema.nested.max_depth=1":                            {true, false},
+		"parquet.compression=none":                             {true, false},
+		"parquet.target_file_bytes=1MiB":                       {true, false},
+		"store=/elsewhere":                                     {false, false},
+		"batch.max_bytes=5":                                    {false, false},
+		"source.files.lookback=1h":                             {false, false},
+		"source.files.settle=1h":                               {false, false},
+		"source.files.relist=1h":                               {false, false},
+		"source.files.time_path={yyyy}/":                       {false, false},
+		"dead_letters.fail_above.ratio=1":                      {false, false},
+		"compact.after_run=0%":                                 {false, false},
+		"source.files.unnest=Records":                          {true, true},
+		"source.files.encoding=latin1":                         {true, false},
+		"source.files.csv.encoding=utf-8":                      {false, false},
+		"source.files.csv.skip_lines=1":                        {true, false},
+		"source.files.on_invalid_utf8=replace":                 {true, false},
+		"schema.contract=freeze":                               {true, false},
+		"schema.columns=[{path: a, type: string}]":             {true, false},
+		"schema.columns=[{path: a, type: string, default: x}]": {true, false},
+		"event_time={field: ts}":                               {true, false},
+		"event_time={field: ts, unit: ms}":                     {true, false},
 	} {
 		opts := config.Options{Set: []string{set}}
 		if strings.Contains(set, "{yyyy}") {

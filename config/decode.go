@@ -312,7 +312,7 @@ func (d *decoder) decodeChoice(n *yaml.Node, v reflect.Value, c choice, text, ke
 		return
 	}
 	hint := ""
-	if near := nearest(text, c.words()); near != "" {
+	if near := nearest(text, c.words()); len(near) > 1 {
 		hint = "did you mean " + near + "?"
 	}
 	d.fail(n, key, hint, "wants %s", wants(v))

@@ -1,5 +1,7 @@
 package config
 
+import "batcher/schema"
+
 // choice is a scalar that takes one of a few words. Words that CLI.md names but
 // this version cannot honour yet stand in later with the reason.
 type choice interface {
@@ -12,32 +14,82 @@ const notBuilt = "is not supported by this version"
 // InputFormat is the format of source objects.
 type InputFormat string
 
-// The input formats. The pipeline file also knows json, csv, parquet, avro and
-// lines, which this version refuses.
+// The input formats.
 const (
-	InputAuto   InputFormat = "auto"   // by name and content
-	InputNDJSON InputFormat = "ndjson" // one JSON object a line
+	InputAuto    InputFormat = "auto"    // by name and content
+	InputNDJSON  InputFormat = "ndjson"  // one JSON object a line
+	InputJSON    InputFormat = "json"    // documents: objects, or arrays of objects
+	InputCSV     InputFormat = "csv"     // and TSV, and whatever is like it
+	InputParquet InputFormat = "parquet" // rows
+	InputAvro    InputFormat = "avro"    // object containers
+	InputLines   InputFormat = "lines"   // a line of text is a record
 )
 
-func (InputFormat) words() []string { return []string{string(InputAuto), string(InputNDJSON)} }
-func (InputFormat) later() map[string]string {
-	return map[string]string{"json": notBuilt, "csv": notBuilt, "parquet": notBuilt, "avro": notBuilt, "lines": notBuilt}
+func (InputFormat) words() []string {
+	return []string{"auto", "ndjson", "json", "csv", "parquet", "avro", "lines"}
 }
+func (InputFormat) later() map[string]string { return nil }
+
+// isText says whether objects of the format may be text in some encoding.
+func (f InputFormat) isText() bool { return f != InputParquet && f != InputAvro }
+
+// Encoding is a character encoding of text.
+type Encoding string
+
+// EncodingUTF8 is the encoding of text that nothing is said about.
+const EncodingUTF8 Encoding = "utf-8"
+
+// words are the encodings that hold every line break as one byte, and UTF-16.
+// utf-16 goes by the byte order mark, utf-16le and utf-16be do not need one.
+func (Encoding) words() []string {
+	return []string{
+		"utf-8", "utf-16", "utf-16le", "utf-16be", "latin1", "iso-8859-1", "iso-8859-2", "iso-8859-3", "iso-8859-4", "iso-8859-5",
+		"iso-8859-6", "iso-8859-7", "iso-8859-8", "iso-8859-10", "iso-8859-13", "iso-8859-14", "iso-8859-15", "iso-8859-16",
+		"windows-874", "windows-1250", "windows-1251", "windows-1252", "windows-1253", "windows-1254", "windows-1255", "windows-1256",
+		"windows-1257", "windows-1258", "koi8-r", "koi8-u", "macintosh",
+	}
+}
+func (Encoding) later() map[string]string { return nil }
+
+// OnInvalidUTF8 says what to do about a record that is not UTF-8 once it is
+// decoded.
+type OnInvalidUTF8 string
+
+// The ways to meet invalid UTF-8.
+const (
+	InvalidUTF8Reject  OnInvalidUTF8 = "reject"  // the record becomes a dead letter
+	InvalidUTF8Replace OnInvalidUTF8 = "replace" // U+FFFD stands for what is invalid
+	InvalidUTF8Bytes   OnInvalidUTF8 = "bytes"   // columns pinned as bytes take it; elsewhere as reject
+)
+
+func (OnInvalidUTF8) words() []string          { return []string{"reject", "replace", "bytes"} }
+func (OnInvalidUTF8) later() map[string]string { return nil }
+
+// Decimal is the character before the fraction of a number in CSV.
+type Decimal string
+
+// The decimal points.
+const (
+	DecimalPoint Decimal = "."
+	DecimalComma Decimal = ","
+)
+
+func (Decimal) words() []string          { return []string{string(DecimalPoint), string(DecimalComma)} }
+func (Decimal) later() map[string]string { return nil }
 
 // OnChange says what to do about a consumed key with other content.
 type OnChange string
 
-// The ways to meet a changed object. The pipeline file also knows append and
-// replace, which this version refuses.
+// The ways to meet a changed object.
 const (
-	OnChangeSkip OnChange = "skip" // leave it alone and report it
-	OnChangeFail OnChange = "fail" // fail the run
+	OnChangeSkip    OnChange = "skip"    // leave it alone and report it
+	OnChangeFail    OnChange = "fail"    // fail the run
+	OnChangeAppend  OnChange = "append"  // consume the new content besides the old
+	OnChangeReplace OnChange = "replace" // consume the new content in place of the old
 )
 
-func (OnChange) words() []string { return []string{string(OnChangeSkip), string(OnChangeFail)} }
-func (OnChange) later() map[string]string {
-	return map[string]string{"append": notBuilt, "replace": notBuilt}
-}
+func (OnChange) words() []string          { return []string{"skip", "fail", "append", "replace"} }
+func (OnChange) later() map[string]string { return nil }
 
 // OnBroken says what to do about an object whose container cannot be read.
 type OnBroken string
@@ -60,17 +112,22 @@ const RecordIDPosition RecordID = "position"
 func (RecordID) words() []string          { return []string{string(RecordIDPosition)} }
 func (RecordID) later() map[string]string { return nil }
 
-// Contract says what a record may do to the schema.
+// Contract says what a record may do to the schema, and what becomes of what
+// does not fit.
 type Contract string
 
-// ContractEvolve lets new fields become columns. The pipeline file also knows
-// freeze, discard_value and discard_row, which this version refuses.
-const ContractEvolve Contract = "evolve"
+// The contracts.
+const (
+	ContractEvolve       Contract = "evolve"        // new fields become columns; misfits go to _rescued
+	ContractFreeze       Contract = "freeze"        // a new field or a misfit fails the batch
+	ContractDiscardValue Contract = "discard_value" // new fields and misfits are counted, not stored
+	ContractDiscardRow   Contract = "discard_row"   // a record with one becomes a dead letter
+)
 
-func (Contract) words() []string { return []string{string(ContractEvolve)} }
-func (Contract) later() map[string]string {
-	return map[string]string{"freeze": notBuilt, "discard_value": notBuilt, "discard_row": notBuilt}
+func (Contract) words() []string {
+	return []string{"evolve", "freeze", "discard_value", "discard_row"}
 }
+func (Contract) later() map[string]string { return nil }
 
 // Names says how input keys become column names.
 type Names string
@@ -83,6 +140,14 @@ const (
 
 func (Names) words() []string          { return []string{string(NamesLower), string(NamesSnake)} }
 func (Names) later() map[string]string { return nil }
+
+// Naming is the rule as the schema knows it.
+func (n Names) Naming() schema.Naming {
+	if n == NamesSnake {
+		return schema.Snake
+	}
+	return schema.Lower
+}
 
 // TimeUnit says what a number in an event-time field counts.
 type TimeUnit string

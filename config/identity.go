@@ -5,6 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
+
+	"batcher/schema"
 )
 
 // Identity is what binds a pipeline file to the chain it began: the settings
@@ -21,11 +24,20 @@ type Identity struct {
 func (p *Pipeline) Identity() Identity {
 	return Identity{
 		Source:   p.Source.Files.Path.String(),
-		Format:   string(p.Source.Files.Format),
+		Format:   p.format(),
 		RecordID: string(p.RecordID),
 		Table:    string(p.Table),
 		Dead:     string(p.DeadLetters.Table),
 	}
+}
+
+// format is the input format with the envelope, which moves where records begin.
+func (p *Pipeline) format() string {
+	files := p.Source.Files
+	if files.Unnest.Place == nil {
+		return string(files.Format)
+	}
+	return string(files.Format) + " unnest " + files.Unnest.String()
 }
 
 // Changes says in words what this identity changes of an earlier one, one line
@@ -72,13 +84,29 @@ type deciding struct {
 	Dead        TableName
 	Compression Compression
 	TargetBytes Size
+	Unnest      string        `json:",omitempty"`
+	CSV         *CSV          `json:",omitempty"` // nil: the default dialect
+	Encoding    Encoding      `json:",omitempty"` // "": UTF-8
+	InvalidUTF8 OnInvalidUTF8 `json:",omitempty"` // "": reject
+	Columns     []schema.Pin  `json:",omitempty"` // with the event time
+	OnlyListed  bool          `json:",omitempty"`
+	PartitionBy []Partition   `json:",omitempty"`
 }
 
 // Hash is the SHA-256, in hex, of the settings that decide what is written. A
 // writer whose file has another hash than the chain's last must plan anew.
 func (p *Pipeline) Hash() string {
+	text, err := json.Marshal(p.deciding())
+	if err != nil {
+		panic("config: plain values do not marshal: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+func (p *Pipeline) deciding() deciding {
 	files := p.Source.Files
-	text, err := json.Marshal(deciding{
+	d := deciding{
 		Pipeline:    string(p.Name),
 		Source:      files.Path.String(),
 		Include:     files.Include,
@@ -95,10 +123,20 @@ func (p *Pipeline) Hash() string {
 		Dead:        p.DeadLetters.Table,
 		Compression: p.Parquet.Compression,
 		TargetBytes: p.Parquet.TargetFileBytes,
-	})
-	if err != nil {
-		panic("config: plain values do not marshal: " + err.Error())
+		Unnest:      files.Unnest.String(),
+		Columns:     p.Pins(),
+		OnlyListed:  p.Schema.OnlyListed,
+		PartitionBy: p.PartitionBy,
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	if files.Encoding != EncodingUTF8 {
+		d.Encoding = files.Encoding
+	}
+	if files.OnInvalidUTF8 != InvalidUTF8Reject {
+		d.InvalidUTF8 = files.OnInvalidUTF8
+	}
+	dialect := defaultCSV()
+	if dialect.Encoding = files.Encoding; !reflect.DeepEqual(files.CSV, dialect) {
+		d.CSV = &files.CSV
+	}
+	return d
 }

@@ -20,6 +20,8 @@ func tagsOf(v reflect.Value) []string {
 		return []string{"!!int"}
 	case *float64:
 		return []string{"!!int", "!!float"}
+	case *Default:
+		return []string{"!!str", "!!timestamp", "!!int", "!!float", "!!bool"}
 	}
 	return []string{"!!str", "!!timestamp"}
 }

@@ -264,6 +264,10 @@ func TestSchemaAndDecoderJudgeAlike(t *testing.T) {
 		`./in2`, `/in2`, `~/in2`, `~in`, `s3://bucket`, `s3://bucket/`, `s3://bucket/a/b`, `s3://bucket/a/b/`, `s3://bucket//a`, `s3://bucket/../a`, `s3://b`, `s3a://bucket/x`, `http://minio:9000`, `https://minio`, `https://u:p@minio`, `https://minio/path`,
 		`"**"`, `"{yyyy}/{MM}/"`, `"{yy}/"`, `"a/{yyyy}"`, `"{yyyy"`,
 		`[]`, `[""]`, `["**"]`, `["/a"]`, `[1]`, `[null]`, `[delta]`, `[[]]`, `{}`, `{a: b}`, `{env: ""}`, `{env: 1}`, `{file: ""}`, `{env: SET, file: x}`, `{day: ts}`, `[{day: ts}]`, `{field: ts}`, `{path: a, type: json}`,
+		`[{day: ts, hour: ts}]`, `[{}]`, `[{day: Ts}]`, `lines`, `parquet`, `avro`, `discard_value`, `discard_row`, `bytes`, `latin1`, `UTF-8`, `iso-8859-15`, `windows-1252`, `utf-16`, `shift_jis`,
+		`","`, `";"`, `"\t"`, `'\t'`, `"|"`, `"\\"`, `"#"`, `" "`, `"\u0001"`, `"\n"`, `"ab"`, `1000`, `1001`, `Records`, `detail.events`, `a..b`, `.a`, `a.`, `"items[].price"`, `"items[]"`, `"[]"`, `'"a.b".c'`, `'"a'`, `'a"b'`,
+		`[{path: a}]`, `[{type: json}]`, `[{path: a, type: jsn}]`, `[{path: "a[].b", type: "decimal(18,2)", default: 1}]`, `[{path: a, type: "decimal(18, 2)", name: b, default: 1.5}]`, `[{path: a, type: "list<map<string,int32>>"}]`,
+		`[{path: a, type: "struct<x:int64,y:string>"}]`, `[{path: a, type: string, name: A}]`, `[{path: a, type: string, default: [1]}]`, `[{path: a, type: string, default: true}]`, `[{path: a, type: struct}, {path: a.b, type: date}]`, `{field: ts, unit: ms}`, `{unit: ms}`, `{field: a.b}`,
 	}
 	tried, accepted := 0, 0
 	for _, path := range keyPaths(reflect.TypeFor[Pipeline](), "") {
@@ -294,7 +298,7 @@ func crossFieldOnly(err error) bool {
 		return false
 	}
 	for _, e := range es {
-		if !strings.Contains(e.Msg, "is a directory") && !strings.Contains(e.Msg, "must not") && !strings.Contains(e.Msg, "is the name of the table") {
+		if !strings.Contains(e.Msg, "is a directory") && !strings.Contains(e.Msg, "must not") && !strings.Contains(e.Msg, "is the name of the table") && !strings.Contains(e.Msg, "must be declared") {
 			return false
 		}
 		if strings.Contains(e.Msg, "must not be below") || strings.Contains(e.Msg, "must not be above") {
@@ -315,10 +319,11 @@ func TestSchemaAndDecoderJudgeAlike_WholeDocuments(t *testing.T) {
 		"no path":         `{pipeline: a, store: /lake, source: {files: {}}}`,
 		"unknown key":     `{pipeline: a, store: /lake, source: {files: {path: /in}}, tabel: x}`,
 		"unknown nested":  `{pipeline: a, store: /lake, source: {files: {path: /in, settel: 1s}}}`,
-		"everything else": `{pipeline: a, store: "s3://bucket/lake", s3: {endpoint: "http://minio:9000", region: r, path_style: true, ca_file: ca.pem, profile: p, role_arn: x, sse_kms_key: k}, source: {files: {path: /in, include: [a, b], exclude: [c], time_path: "{yyyy}/", relist: 1h, start: now, format: ndjson, lookback: 1h, settle: 1s, on_change: fail, on_broken: fail}}, table: t, batch: {max_bytes: 1, max_records: 1, max_objects: 1}, record_id: position, schema: {contract: evolve, nested: {max_depth: 1, max_leaves: 1, min_records: 1}, names: snake}, dead_letters: {table: d, fail_above: {ratio: 1, min_records: 0}}, parquet: {compression: none, target_file_bytes: 1MB}, compact: {after_run: 0}, publish: []}`,
+		"everything else": `{pipeline: a, store: "s3://bucket/lake", s3: {endpoint: "http://minio:9000", region: r, path_style: true, ca_file: ca.pem, profile: p, role_arn: x, sse_kms_key: k}, source: {files: {path: /in, include: [a, b], exclude: [c], time_path: "{yyyy}/", relist: 1h, start: now, format: json, lookback: 1h, settle: 1s, on_change: replace, on_broken: fail, unnest: Records, encoding: utf-16, on_invalid_utf8: bytes}}, event_time: {field: ts, unit: ms}, partition_by: [{day: ts}, {column: country}], table: t, batch: {max_bytes: 1, max_records: 1, max_objects: 1}, record_id: position, schema: {contract: freeze, nested: {max_depth: 1, max_leaves: 1, min_records: 1}, columns: [{path: country, type: string, default: "??"}, {path: "items[].price", type: "decimal(18,2)"}], only_listed: true, names: snake}, dead_letters: {table: d, fail_above: {ratio: 1, min_records: 0}}, parquet: {compression: none, target_file_bytes: 1MB}, compact: {after_run: 0}, publish: []}`,
+		"a dialect":       with(t, "source.files.csv", `{delimiter: ";", header: false, quote: "'", escape: "\\", comment: "#", skip_lines: 3, encoding: windows-1252, null: ["", NA], decimal: ","}`),
 	} {
 		bySchema, byDecoder := judge(t, schema, text)
-		good := name == "minimal" || name == "everything else"
+		good := name == "a dialect" || name == "minimal" || name == "everything else"
 		if (bySchema == nil) != good || (byDecoder == nil) != good {
 			t.Errorf("%s:\n  schema:  %v\n  decoder: %v", name, bySchema, byDecoder)
 		}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"batcher/batch"
@@ -73,7 +75,10 @@ func open(ctx context.Context, c *call, w wiring) (*rooms, error) {
 
 func wire(ctx context.Context, c *call, cfg *config.Pipeline, w wiring) (*rooms, error) {
 	r := &rooms{cfg: cfg}
-	var err error
+	err := unwired(cfg)
+	if err != nil {
+		return nil, err
+	}
 	if r.store, err = openStore(ctx, cfg.Store, cfg.S3); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
@@ -94,6 +99,30 @@ func wire(ctx context.Context, c *call, cfg *config.Pipeline, w wiring) (*rooms,
 	}
 	r.set = r.source.NewSet(r.log)
 	return r, nil
+}
+
+// unwired refuses what a pipeline file may say but no room does yet.
+func unwired(cfg *config.Pipeline) error {
+	files, keys := cfg.Source.Files, []string{}
+	for key, said := range map[string]bool{
+		"source.files.format":          files.Format != config.InputAuto && files.Format != config.InputNDJSON,
+		"source.files.unnest":          files.Unnest.Place != nil,
+		"source.files.encoding":        files.Encoding != config.EncodingUTF8,
+		"source.files.on_invalid_utf8": files.OnInvalidUTF8 != config.InvalidUTF8Reject,
+		"schema.contract":              cfg.Schema.Contract != config.ContractEvolve,
+		"schema.columns":               len(cfg.Schema.Columns) > 0,
+		"event_time":                   cfg.EventTime != nil,
+		"partition_by":                 len(cfg.PartitionBy) > 0,
+	} {
+		if said {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	slices.Sort(keys)
+	return &exitError{Code: exitConfig, Err: fmt.Errorf("%s: what it says is not supported by this version", strings.Join(keys, ", "))}
 }
 
 // start is the instant from which on objects belong to the source, as far as the
@@ -121,12 +150,8 @@ func identity(cfg *config.Pipeline) manifest.Config {
 
 func rulesOf(cfg *config.Pipeline) schema.Rules {
 	n := cfg.Schema.Nested
-	names := schema.Lower
-	if cfg.Schema.Names == config.NamesSnake {
-		names = schema.Snake
-	}
 	return schema.Rules{
-		Names: names, MaxDepth: int(n.MaxDepth), MaxLeaves: int(n.MaxLeaves), MinRecords: n.MinRecords,
+		Names: cfg.Schema.Names.Naming(), MaxDepth: int(n.MaxDepth), MaxLeaves: int(n.MaxLeaves), MinRecords: n.MinRecords,
 	}
 }
 

@@ -1,0 +1,161 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Pin declares one place of the records. The place is published with its type
+// by the first batch that runs under the pin, whatever the records show there,
+// and stays null (or Default) where they show nothing.
+type Pin struct {
+	Place   Place
+	Type    Type   // a Struct without fields is an object whose fields are inferred
+	Name    string // of a top-level column; "": what the naming makes of the key
+	Default string // JSON scalar for records without the key; "": null. A null in the record stays null
+	Unit    Unit   // what numbers count in a Timestamp
+}
+
+// Unit is what a number means where a timestamp is declared.
+type Unit uint8
+
+// The units. ISO takes text only.
+const (
+	ISO Unit = iota
+	Seconds
+	Milliseconds
+	Microseconds
+	Nanoseconds
+)
+
+// ParseDefault returns the JSON scalar that text means as the default of a
+// column of type t: true or false, a number as it stands, a string for text,
+// bytes, dates and timestamps; for json the text is JSON itself. It refuses what
+// the column would not take. Its errors do not repeat the text.
+func ParseDefault(t Type, text string) (string, error) {
+	refuse := func(wants string) (string, error) {
+		return "", fmt.Errorf("wants %s, because the column is %s", wants, t)
+	}
+	switch t.Kind {
+	case Bool:
+		if lower := strings.ToLower(text); lower == "true" || lower == "false" {
+			return lower, nil
+		}
+		return refuse("true or false")
+	case Int32, Int64:
+		bits := 64
+		if t.Kind == Int32 {
+			bits = 32
+		}
+		if _, err := strconv.ParseInt(text, 10, bits); err == nil && isNumber(text) {
+			return text, nil
+		}
+		return refuse("a whole number in range")
+	case Float64:
+		if _, err := strconv.ParseFloat(text, 64); err == nil && isNumber(text) {
+			return text, nil
+		}
+		return refuse("a number")
+	case Decimal:
+		if isNumber(text) && fitsDecimal(text, t) {
+			return text, nil
+		}
+		return refuse("a number without exponent that fits")
+	case Date:
+		if _, err := time.Parse(time.DateOnly, text); err == nil {
+			return quote(text), nil
+		}
+		return refuse("a date like 2026-11-30")
+	case Timestamp:
+		if at, err := time.Parse(time.RFC3339, text); err == nil && at.Nanosecond()%1000 == 0 && strings.Contains(text, "T") {
+			return quote(text), nil
+		}
+		return refuse("a time like 2026-11-30T08:00:00Z")
+	case String, Bytes:
+		return quote(text), nil
+	case JSON:
+		if json.Valid([]byte(text)) {
+			return text, nil
+		}
+		return refuse("JSON text")
+	}
+	return "", errors.New("is for columns of one value, not for lists, maps and structs")
+}
+
+// isNumber says whether text is a number as JSON spells it.
+func isNumber(text string) bool {
+	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
+}
+
+// fitsDecimal says whether a JSON number has no exponent and no more digits
+// than a decimal type holds.
+func fitsDecimal(text string, t Type) bool {
+	whole, fraction, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	digits, ok := new(big.Int).SetString(whole+fraction, 10)
+	if !ok || len(fraction) > int(t.Scale) {
+		return false
+	}
+	digits.Mul(digits, pow10(int(t.Scale)-len(fraction)))
+	return digits.Cmp(pow10(int(t.Precision))) < 0
+}
+
+func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+
+// quote is text as a JSON string.
+func quote(text string) string {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic("schema: a string does not marshal: " + err.Error())
+	}
+	return string(quoted)
+}
+
+// CheckPins says which of the pins cannot stand beside those before it, by its
+// index. Its errors do not repeat names.
+func CheckPins(pins []Pin) (int, error) {
+	names := map[string]bool{SourceName: true, OffsetName: true, RescuedName: true}
+	for i, p := range pins {
+		switch {
+		case p.Name == "":
+		case len(p.Place) > 1:
+			return i, errors.New("must not have a name: only top-level columns are renamed")
+		case names[p.Name]:
+			return i, errors.New("must not have the name of another column")
+		default:
+			names[p.Name] = true
+		}
+		for _, o := range pins[:i] {
+			if err := p.beside(o); err != nil {
+				return i, err
+			}
+		}
+	}
+	return 0, nil
+}
+
+// beside says why two pins cannot stand together.
+func (p Pin) beside(o Pin) error {
+	if len(p.Place) < len(o.Place) {
+		p, o = o, p
+	}
+	at := 0
+	for at < len(o.Place) && p.Place[at] == o.Place[at] {
+		at++
+	}
+	switch {
+	case at < len(o.Place) && p.Place[at].Element != o.Place[at].Element:
+		return errors.New("must not be a list here and an object in another pin, or the other way round")
+	case at < len(o.Place):
+		return nil
+	case at == len(p.Place):
+		return errors.New("must not be pinned twice")
+	case p.Place[at].Element || o.Type.Kind != Struct || len(o.Type.Fields) > 0:
+		return errors.New("must not lie inside of another pinned column, unless that is a struct whose fields are not listed")
+	}
+	return nil
+}
