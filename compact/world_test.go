@@ -177,10 +177,11 @@ func (w *world) begin(by *writer, s size) *attempt {
 	p.Batch = &manifest.Batch{Ranges: segment.Of(ranges), Objects: int64(s.objects), Rows: manifest.RowCounts{Read: int64(s.objects), Written: int64(s.objects)}}
 	p.Tables = map[string]commit.Delta{"events": {Add: list}}
 	p.Advance = func(ctx context.Context, parent *source.FilesProgress, pack *segment.Pack) (*source.FilesProgress, []manifest.Touched, error) {
-		if err := by.set.Prepare(ctx, parent); err != nil {
+		d := files.Delta{Ranges: ranges}
+		if err := by.set.Prepare(ctx, parent, d); err != nil {
 			return nil, nil, err
 		}
-		after, err := by.set.Advance(parent, files.Delta{Ranges: ranges}, pack)
+		after, err := by.set.Advance(parent, d, pack)
 		return after, nil, err
 	}
 	return &attempt{by, p}

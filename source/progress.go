@@ -47,5 +47,6 @@ type OpenObject struct {
 	ETag     string    `json:"etag,omitempty"`
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
-	Next     Position  `json:"next"` // first position not consumed
+	Was      Hash      `json:"was,omitzero"` // identity of the entry that the object's will replace
+	Next     Position  `json:"next"`         // first position not consumed
 }

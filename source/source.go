@@ -48,6 +48,8 @@ func (h Hash) IsZero() bool { return h == Hash{} }
 // it was when it was read.
 type Range struct {
 	Key      string    `json:"key"`              // object key below the source path
+	Name     string    `json:"name,omitempty"`   // what _source says of its records, if not Key; see KeyOf
+	Was      Hash      `json:"was,omitzero"`     // identity of the content that was consumed before and that this one follows
 	ETag     string    `json:"etag,omitempty"`   // with Size the identity that reads are pinned to
 	Size     int64     `json:"size"`             // bytes as stored
 	Modified time.Time `json:"modified"`         // as listed

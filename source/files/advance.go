@@ -51,9 +51,11 @@ type Delta struct {
 // was compared is left out; the next plan finds it again.
 //
 // It fails with ErrInadmissible when an object of the delta is known to be
-// consumed in the parent or a range does not begin at its object's next position
-// there, and with ErrNotLoaded (see Prepare). What it does not have in memory it
-// cannot refuse: before a rebase Covered must have said none.
+// consumed in the parent, when a range does not begin at its object's next position
+// there, or when the entry that a range follows (Range.Was) is not the parent's, and
+// with ErrNotLoaded (see Prepare). What it does not have in memory it cannot
+// refuse: before a rebase Covered must have said none. That a range follows an
+// entry it proves, or fails.
 func (s *Set) Advance(parent *source.FilesProgress, d Delta, pack *segment.Pack) (*source.FilesProgress, error) {
 	if parent == nil {
 		parent = &source.FilesProgress{Start: d.Start}
@@ -122,10 +124,13 @@ func (a *advance) read(r *source.Range) error {
 	if begun && (open.ETag != r.ETag || open.Size != r.Size) {
 		return fmt.Errorf("%s: a range of another version than the part consumed: %w", r.Key, ErrInadmissible)
 	}
+	if begun && open.Was != r.Was {
+		return fmt.Errorf("%s: a range that follows other content than the part consumed: %w", r.Key, ErrInadmissible)
+	}
 	if r.From != open.Next || r.To < r.From {
 		return fmt.Errorf("%s: the range [%d, %d) does not begin at position %d: %w", r.Key, r.From, r.To, open.Next, ErrInadmissible)
 	}
-	if err := a.mustBeNew(r.Key); err != nil {
+	if err := a.mustFollow(r.Key, r.Modified, r.Was); err != nil {
 		return err
 	}
 	if r.Modified.After(a.out.Newest) {
@@ -133,10 +138,10 @@ func (a *advance) read(r *source.Range) error {
 	}
 	if r.Last {
 		delete(a.open, r.Key)
-		a.add(r.Key, r.ETag, r.Size, r.Modified, r.Content)
+		a.add(r.Key, r.ETag, r.Size, r.Modified, r.Content, r.Was)
 		return nil
 	}
-	a.open[r.Key] = source.OpenObject{Key: r.Key, ETag: r.ETag, Size: r.Size, Modified: r.Modified.UTC(), Next: r.To}
+	a.open[r.Key] = source.OpenObject{Key: r.Key, ETag: r.ETag, Size: r.Size, Modified: r.Modified.UTC(), Was: r.Was, Next: r.To}
 	return nil
 }
 
@@ -144,32 +149,44 @@ func (a *advance) read(r *source.Range) error {
 // keeps the identity that was begun, so that the object is not begun again.
 func (a *advance) giveUp(g Gap) error {
 	open, begun := a.open[g.Key]
-	if !begun || open.Next != g.Next || open.ETag != g.ETag || open.Size != g.Size {
+	if !begun || open.Next != g.Next || open.ETag != g.ETag || open.Size != g.Size || open.Was != g.Was {
 		return fmt.Errorf("%s: the part to be given up is not the rest of the object: %w", g.Key, ErrInadmissible)
 	}
-	if err := a.mustBeNew(g.Key); err != nil {
+	if err := a.mustFollow(g.Key, g.Modified, g.Was); err != nil {
 		return err
 	}
 	delete(a.open, g.Key)
-	a.add(g.Key, g.ETag, g.Size, g.Modified, source.Hash{})
+	a.add(g.Key, g.ETag, g.Size, g.Modified, source.Hash{}, g.Was)
 	return nil
 }
 
-func (a *advance) mustBeNew(key string) error {
+// mustFollow refuses a key whose entry is not the one that was planned on: none
+// where was is zero, and else just that one, proved to be the parent's newest.
+func (a *advance) mustFollow(key string, modified time.Time, was source.Hash) error {
 	hash := KeyHash(key)
 	_, mine := a.own[hash]
-	if _, consumed := a.known.find(hash); mine || consumed {
+	e, consumed := a.known.find(hash)
+	switch {
+	case mine || consumed && e.Identity != was:
 		return fmt.Errorf("%s: already consumed: %w", key, ErrInadmissible)
+	case was.IsZero():
+		return nil
+	case !a.set.proves(a.parent, a.refs, a.known, hash, a.set.source.Day(key, modified)):
+		return fmt.Errorf("%s: entry: %w", key, ErrNotLoaded)
+	case !consumed:
+		return fmt.Errorf("%s: the content that it follows is not consumed: %w", key, ErrInadmissible)
 	}
 	return nil
 }
 
-// add puts a new object into the set.
-func (a *advance) add(key, etag string, size int64, modified time.Time, content source.Hash) {
+// add puts an object into the set, in the place of the entry that it follows.
+func (a *advance) add(key, etag string, size int64, modified time.Time, content, was source.Hash) {
 	e := Entry{Day: a.set.source.Day(key, modified), Key: KeyHash(key), Identity: a.set.source.Identity(key, etag, size), Content: content}
 	a.own[e.Key] = e
-	a.out.Count++
-	a.out.Sum = a.out.Sum.Add(e.Identity)
+	if was.IsZero() {
+		a.out.Count++
+	}
+	a.out.Sum = a.out.Sum.Sub(was).Add(e.Identity)
 }
 
 // touch replaces the entry of an object, if it stands.
@@ -191,11 +208,18 @@ func (s *Source) entry(t *Touched) Entry {
 // be the one that the object was compared with.
 func (s *Set) stands(parent *source.FilesProgress, refs []source.ConsumedRef, known *view, t *Touched) (Entry, bool) {
 	e := s.source.entry(t)
-	if _, recent := known.recent[e.Key]; !recent && !s.has(s.source.holding(parent, refs, e.Day, e.Day+1)) {
+	if !s.proves(parent, refs, known, e.Key, e.Day) {
 		return Entry{}, false
 	}
 	was, found := known.find(e.Key)
 	return was, found && was.Identity == t.Was && e.Identity != t.Was
+}
+
+// proves says whether what is in memory tells of a key, which belongs to a day
+// where keys give the days, what its newest entry is or that it has none.
+func (s *Set) proves(parent *source.FilesProgress, refs []source.ConsumedRef, known *view, key source.Hash, day int32) bool {
+	_, recent := known.recent[key]
+	return recent || s.has(s.source.holding(parent, refs, day, day+1))
 }
 
 // Standing returns those of the touched objects that Advance on this parent

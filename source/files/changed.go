@@ -46,14 +46,16 @@ func (s *suspects) add(c candidate, old Entry) {
 // the latter what the policy says.
 func (p *planner) settleChanged(ctx context.Context) error {
 	ordered := slices.SortedFunc(maps.Values(p.changed.entries), func(a, b suspect) int { return strings.Compare(a.info.Key, b.info.Key) })
-	budget := p.source.cfg.Rehash
+	budget := &rehash{left: p.source.cfg.Rehash}
 	for i := range ordered {
 		c := &ordered[i]
-		content, err := p.content(ctx, c, &budget)
+		content, err := p.content(ctx, c, budget)
 		switch {
 		case errors.Is(err, ErrStale):
 			p.plan.Counts.Young++ // it changes at this moment: the next plan sees what becomes of it
-		case err != nil:
+		case errors.Is(err, errBudget) && p.source.cfg.OnChange.consumes():
+			p.plan.Lag.add(c.lag()) // perhaps: the next plan tells
+		case err != nil && !errors.Is(err, errBudget):
 			return err
 		case !content.IsZero() && content == c.old.Content:
 			p.plan.Touched = append(p.plan.Touched, Touched{
@@ -66,10 +68,13 @@ func (p *planner) settleChanged(ctx context.Context) error {
 		}
 	}
 	p.plan.Counts.Changed += p.changed.beyond
+	if p.source.cfg.OnChange.consumes() {
+		p.plan.Lag.Objects += p.changed.beyond
+	}
 	return nil
 }
 
-// report counts a changed object.
+// report counts a changed object, and plans it if it is to be consumed.
 func (p *planner) report(c *suspect) error {
 	changed := Changed{Info: c.info, Old: c.old.Identity, New: c.identity}
 	if p.source.cfg.OnChange == FailChanged {
@@ -79,20 +84,56 @@ func (p *planner) report(c *suspect) error {
 	if len(p.plan.Changed) < maxExamples {
 		p.plan.Changed = append(p.plan.Changed, changed)
 	}
+	if p.source.cfg.OnChange.consumes() {
+		p.plan.Lag.add(c.lag())
+		p.follows = append(p.follows, p.source.follow(c.info, c.day, c.old.Identity))
+	}
 	return nil
 }
 
-// content returns the hash of what stands under the key now; zero when it is
-// not worth or not within the budget to read it. What was read once is
+// follow makes a changed object one to be consumed, as the policy says.
+func (s *Source) follow(info object.Info, day int32, was source.Hash) Object {
+	o := Object{Info: info, Day: day, Was: was, Replaces: s.cfg.OnChange == ReplaceChanged}
+	if o.Replaces {
+		o.Name = s.Name(info.Key, info.ETag, info.Size, info.Modified)
+	} else {
+		o.Name = s.AppendedName(info.Key, info.ETag, info.Size, info.Modified)
+	}
+	return o
+}
+
+// rehash is what a plan may still read to tell touched objects from changed ones.
+type rehash struct {
+	left int64
+	used bool // something was read
+}
+
+// errBudget says that an object is larger than what is left of the budget.
+var errBudget = errors.New("not within the budget")
+
+// take takes an object's size off the budget. A policy that consumes changed
+// objects has to tell them sooner or later, so that the first one always fits.
+func (b *rehash) take(size int64, policy OnChange) error {
+	if size > b.left && (b.used || !policy.consumes()) {
+		return errBudget
+	}
+	b.left, b.used = b.left-size, true
+	return nil
+}
+
+// content returns the hash of what stands under the key now; zero when the old
+// one is not known, so that nothing can be told by it. What was read once is
 // remembered as long as the process lives.
-func (p *planner) content(ctx context.Context, c *suspect, budget *int64) (source.Hash, error) {
+func (p *planner) content(ctx context.Context, c *suspect, budget *rehash) (source.Hash, error) {
 	if known, ok := p.set.contents[c.identity]; ok {
 		return known, nil
 	}
-	if c.old.Content.IsZero() || c.info.Size > *budget {
+	if c.old.Content.IsZero() {
 		return source.Hash{}, nil
 	}
-	*budget -= c.info.Size
+	if err := budget.take(c.info.Size, p.source.cfg.OnChange); err != nil {
+		return source.Hash{}, err
+	}
 	r, err := p.source.Open(ctx, Object{Info: c.info})
 	if err != nil {
 		return source.Hash{}, err
@@ -135,7 +176,13 @@ func (p *planner) settleOpen(ctx context.Context) error {
 
 func (p *planner) planOpen(o *opened) {
 	info := object.Info{Key: o.Key, Size: o.Size, ETag: o.ETag, Modified: o.Modified}
-	p.plan.Objects = append(p.plan.Objects, Object{Info: info, From: o.Next, Day: p.source.Day(o.Key, o.Modified)})
+	planned := Object{Info: info, From: o.Next, Day: p.source.Day(o.Key, o.Modified), Was: o.Was}
+	if o.Was.IsZero() {
+		planned.Name = p.source.Name(o.Key, o.ETag, o.Size, o.Modified)
+	} else { // only what is appended is consumed in ranges
+		planned.Name = p.source.AppendedName(o.Key, o.ETag, o.Size, o.Modified)
+	}
+	p.plan.Objects = append(p.plan.Objects, planned)
 	p.plan.Lag.add(Lag{Objects: 1, Bytes: max(o.Size-int64(o.Next), 0), Oldest: o.Modified})
 }
 

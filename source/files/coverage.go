@@ -120,7 +120,8 @@ func (s *Source) Resolve(ctx context.Context, ranges []source.Range, progress *s
 			total = one
 		}
 		total = total.join(one)
-		plan.exact(r, s.Day(r.Key, r.Modified))
+		plan.Objects = append(plan.Objects, s.exact(r))
+		plan.Lag.add(Lag{Objects: 1, Bytes: int64(r.To - r.From), Oldest: r.Modified})
 	}
 	if total != CoveredNone {
 		return total, nil, nil
@@ -138,16 +139,20 @@ func (s *Source) lookUp(ctx context.Context, ranges []source.Range, progress *so
 	if err != nil {
 		return nil, err
 	}
-	need := slices.DeleteFunc(slices.Clone(refs), func(ref source.ConsumedRef) bool {
+	if err := set.loadRuns(ctx, refs, s.holdingAny(progress, refs, ranges)); err != nil {
+		return nil, err
+	}
+	return set.view(recent, refs)
+}
+
+// holdingAny returns the segments that can hold entries of the ranges' keys.
+func (s *Source) holdingAny(progress *source.FilesProgress, refs []source.ConsumedRef, ranges []source.Range) []source.ConsumedRef {
+	return slices.DeleteFunc(slices.Clone(refs), func(ref source.ConsumedRef) bool {
 		return !slices.ContainsFunc(ranges, func(r source.Range) bool {
 			day := s.Day(r.Key, r.Modified)
 			return len(s.holding(progress, []source.ConsumedRef{ref}, day, day+1)) > 0
 		})
 	})
-	if err := set.loadRuns(ctx, refs, need); err != nil {
-		return nil, err
-	}
-	return set.view(recent, refs)
 }
 
 // resolveOne compares one range with the set and the open objects. next is moved
@@ -158,11 +163,15 @@ func (s *Source) resolveOne(r source.Range, known *view, next map[string]source.
 		if e.Identity == identity {
 			return CoveredAll, nil
 		}
-		info := object.Info{Key: r.Key, Size: r.Size, ETag: r.ETag, Modified: r.Modified}
-		return CoveredSome, &ChangedError{Changed{Info: info, Old: e.Identity, New: identity}}
+		if e.Identity != r.Was || !s.cfg.OnChange.consumes() {
+			info := object.Info{Key: r.Key, Size: r.Size, ETag: r.ETag, Modified: r.Modified}
+			return CoveredSome, &ChangedError{Changed{Info: info, Old: e.Identity, New: identity}}
+		}
+	} else if !r.Was.IsZero() {
+		return CoveredSome, &GapError{Key: r.Key, Position: r.From, Reason: "the content that the range follows is not consumed"}
 	}
 	open, begun := next[r.Key]
-	if begun && (open.ETag != r.ETag || open.Size != r.Size) {
+	if begun && (open.ETag != r.ETag || open.Size != r.Size || open.Was != r.Was) {
 		old := s.Identity(open.Key, open.ETag, open.Size)
 		info := object.Info{Key: r.Key, Size: r.Size, ETag: r.ETag, Modified: r.Modified}
 		return CoveredSome, &ChangedError{Changed{Info: info, Old: old, New: identity}}
@@ -176,14 +185,17 @@ func (s *Source) resolveOne(r source.Range, known *view, next map[string]source.
 	case r.From < open.Next:
 		return CoveredSome, nil
 	}
-	next[r.Key] = source.OpenObject{Key: r.Key, ETag: r.ETag, Size: r.Size, Next: to}
+	next[r.Key] = source.OpenObject{Key: r.Key, ETag: r.ETag, Size: r.Size, Was: r.Was, Next: to}
 	return CoveredNone, nil
 }
 
-// exact adds one range to read exactly.
-func (p *Plan) exact(r source.Range, day int32) {
-	p.Objects = append(p.Objects, Object{
-		Info: object.Info{Key: r.Key, Size: r.Size, ETag: r.ETag, Modified: r.Modified}, From: r.From, Day: day, Exact: &r,
-	})
-	p.Lag.add(Lag{Objects: 1, Bytes: int64(r.To - r.From), Oldest: r.Modified})
+// exact is the object of which one range is to be read exactly.
+func (s *Source) exact(r source.Range) Object {
+	info, day := object.Info{Key: r.Key, Size: r.Size, ETag: r.ETag, Modified: r.Modified}, s.Day(r.Key, r.Modified)
+	o := Object{Info: info, Day: day, Name: s.Name(r.Key, r.ETag, r.Size, r.Modified)}
+	if !r.Was.IsZero() {
+		o = s.follow(info, day, r.Was)
+	}
+	o.From, o.Exact = r.From, &r
+	return o
 }

@@ -45,11 +45,16 @@ type OnGap string
 
 // The policies. Whatever they are, a changed object is never re-read silently.
 const (
-	SkipChanged OnChange = "skip" // reported, not read
-	FailChanged OnChange = "fail" // planning fails with a ChangedError
-	FailGap     OnGap    = "fail" // planning fails with a GapError
-	SkipGap     OnGap    = "skip" // the rest is given up and returned as a Gap to record
+	SkipChanged    OnChange = "skip"    // reported, not read
+	FailChanged    OnChange = "fail"    // planning fails with a ChangedError
+	AppendChanged  OnChange = "append"  // consumed beside what was consumed of the key, under a name of its own
+	ReplaceChanged OnChange = "replace" // consumed in the place of all that was consumed of the key
+	FailGap        OnGap    = "fail"    // planning fails with a GapError
+	SkipGap        OnGap    = "skip"    // the rest is given up and returned as a Gap to record
 )
+
+// consumes says whether changed objects are read at all.
+func (o OnChange) consumes() bool { return o == AppendChanged || o == ReplaceChanged }
 
 // Defaults of Config where zero stands for them.
 const (
@@ -116,8 +121,10 @@ func (c *Config) fill() error {
 	switch {
 	case c.Location == "" || strings.ContainsRune(c.Location, 0):
 		return fmt.Errorf("location %q: empty or with a zero byte", c.Location)
-	case c.OnChange != SkipChanged && c.OnChange != FailChanged:
-		return fmt.Errorf("on_change %q: this version knows skip and fail", c.OnChange)
+	case c.OnChange != SkipChanged && c.OnChange != FailChanged && !c.OnChange.consumes():
+		return fmt.Errorf("on_change %q: want skip, fail, append or replace", c.OnChange)
+	case c.OnChange.consumes() && c.Rehash < 0:
+		return fmt.Errorf("on_change %q has to tell touched objects from changed ones, and rehash forbids it", c.OnChange)
 	case c.OnGap != FailGap && c.OnGap != SkipGap:
 		return fmt.Errorf("on_gap %q: want fail or skip", c.OnGap)
 	case c.Relist < 0 || c.Lookback < 0 || c.Settle < 0 || c.MaxObjects < 0:
@@ -149,6 +156,27 @@ func (s *Source) Identity(key, etag string, size int64) source.Hash {
 	b = append(append(b, etag...), 0)
 	sum := sha256.Sum256(strconv.AppendInt(b, size, 10))
 	return source.Hash(sum[:16])
+}
+
+// Name is what _source says of the records of an object that is consumed as the
+// first content of its key, or in the place of all earlier ones: the key, or the
+// key with its mark where the key itself looks as if it had one.
+func (s *Source) Name(key, etag string, size int64, modified time.Time) string {
+	if source.Marked(key) {
+		return s.AppendedName(key, etag, size, modified)
+	}
+	return key
+}
+
+// AppendedName is what _source says of the records of an object that is consumed
+// beside earlier contents of its key: the key and its mark, the first 8 bytes of
+// SHA-256(Identity, then the modification time in UTC as RFC 3339 with as many
+// digits as it needs). The time makes a difference where a key gets back a content
+// that it had before, and with it, in a bucket, the same ETag.
+func (s *Source) AppendedName(key, etag string, size int64, modified time.Time) string {
+	identity := s.Identity(key, etag, size)
+	sum := sha256.Sum256(modified.UTC().AppendFormat(identity[:], time.RFC3339Nano))
+	return source.Mark(key, source.Hash(sum[:16]))
 }
 
 // Day is the UTC day, in days since 1970-01-01, that the entry of an object

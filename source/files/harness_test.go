@@ -2,6 +2,8 @@ package files_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,6 +82,12 @@ func (b *bucket) put(t testing.TB, key, body string, at time.Time) {
 	}
 }
 
+// etag is what the bucket, if it is not tagged, gives a body.
+func (b *bucket) etag(body string) string {
+	sum := sha256.Sum256([]byte(body))
+	return `"` + hex.EncodeToString(sum[:16]) + `"`
+}
+
 // segments is what the proposals of a test wrote.
 type segments struct {
 	objects map[string][]byte
@@ -113,7 +121,7 @@ type chain struct {
 	segments *segments
 	head     *source.FilesProgress
 	now      time.Time
-	read     map[string]int // how often the end of each object was read
+	read     map[string]int // how often the end of each content that stands was read, by its name
 }
 
 func newChain(t testing.TB, store object.Store, cfg files.Config) *chain {
@@ -154,8 +162,11 @@ func (c *chain) commit(d files.Delta) {
 	c.t.Helper()
 	c.head = c.advance(c.head, d)
 	for _, r := range d.Ranges {
+		if !r.Was.IsZero() && r.Source() == r.Key {
+			c.read[r.Key] = 0 // replaced
+		}
 		if r.Last {
-			c.read[r.Key]++
+			c.read[r.Source()]++
 		}
 	}
 }
@@ -163,7 +174,7 @@ func (c *chain) commit(d files.Delta) {
 // advance returns the progress as a later reader of the manifest sees it.
 func (c *chain) advance(parent *source.FilesProgress, d files.Delta) *source.FilesProgress {
 	c.t.Helper()
-	if err := c.set.Prepare(c.t.Context(), parent); err != nil {
+	if err := c.set.Prepare(c.t.Context(), parent, d); err != nil {
 		c.t.Fatal(err)
 	}
 	pack := c.segments.pack()
@@ -205,10 +216,9 @@ func (c *chain) whole(objects []files.Object) []source.Range {
 	ranges := make([]source.Range, 0, len(objects))
 	for _, o := range objects {
 		content := files.KeyHash(string(c.body(o))) // the same function: SHA-256 cut to 16 bytes
-		ranges = append(ranges, source.Range{
-			Key: o.Key, ETag: o.ETag, Size: o.Size, Modified: o.Modified,
-			From: o.From, To: source.Position(o.Size), Last: true, Content: content,
-		})
+		r := o.Range()
+		r.To, r.Last, r.Content = source.Position(o.Size), true, content
+		ranges = append(ranges, r)
 	}
 	return ranges
 }

@@ -15,10 +15,23 @@ const maxExamples = 10
 // Object is one object to be read.
 type Object struct {
 	object.Info
-	From  source.Position // first position that is not consumed; 0 for a new object
-	Day   int32           // of its entry, see Source.Day
-	Late  bool            // new, but older than the lookback
-	Exact *source.Range   // set by Resolve: read this range and nothing else
+	From     source.Position // first position that is not consumed; 0 for a new object
+	Day      int32           // of its entry, see Source.Day
+	Late     bool            // new, but older than the lookback
+	Name     string          // what _source says of its records
+	Was      source.Hash     // identity of the consumed content that it follows; zero for the first of its key
+	Replaces bool            // the rows of all earlier contents of the key go: it is consumed whole, in one batch
+	Exact    *source.Range   // set by Resolve: read this range and nothing else
+}
+
+// Range is what is known of the range to be read before it is read: whose it is,
+// where it begins, and what it follows.
+func (o *Object) Range() source.Range {
+	r := source.Range{Key: o.Key, Was: o.Was, ETag: o.ETag, Size: o.Size, Modified: o.Modified, From: o.From}
+	if o.Name != o.Key {
+		r.Name = o.Name
+	}
+	return r
 }
 
 // Counts says what became of the listed objects. A listing that names an
@@ -48,10 +61,11 @@ type Changed struct {
 	New source.Hash // identity of what stands there now
 }
 
-// Plan is what a run has to read: the open objects, then new ones, oldest first.
+// Plan is what a run has to read: the open objects, then new ones, oldest first,
+// then changed ones if the policy is to consume them.
 type Plan struct {
-	Objects  []Object  // open ones by key, then new ones by modification time and key
-	More     bool      // there are more than Config.MaxObjects: plan again after these
+	Objects  []Object  // open ones by key, new ones by modification time and key, changed ones by key
+	More     bool      // there are more than Config.MaxObjects, or than Config.Rehash can tell: plan again after these
 	Counts   Counts    // of the listing
 	Lag      Lag       // including Objects
 	Touched  []Touched // to be recorded with the next batch, if there is one
@@ -170,12 +184,13 @@ func (p *planner) finish() *Plan {
 		fresh = fresh[:room]
 	}
 	for _, c := range fresh {
-		o := Object{Info: c.info, Day: c.day, Late: reference(c)}
+		o := Object{Info: c.info, Day: c.day, Late: reference(c), Name: p.source.Name(c.info.Key, c.info.ETag, c.info.Size, c.info.Modified)}
 		if o.Late {
 			plan.Counts.Late++
 		}
 		plan.Objects = append(plan.Objects, o)
 	}
+	plan.Objects = append(plan.Objects, p.follows[:min(len(p.follows), room-len(fresh))]...)
 	plan.More = plan.Lag.Objects > int64(len(plan.Objects))
 	if p.source.path != nil && plan.Full && !plan.More && !p.others && plan.Counts.Young == 0 {
 		plan.Relisted = p.now

@@ -27,31 +27,38 @@ type history struct {
 	cfg      files.Config
 	heads    []*source.FilesProgress // every head there was
 	commits  [][]source.Range        // what led from each head to the next
-	consumed map[string]string       // key → body as it was consumed
+	consumed map[string]string       // key → body as it was consumed last
+	follows  map[string]source.Hash  // key → identity that was consumed last
+	names    map[string]bool         // names under which contents were consumed to their end
 	bodies   map[string]string       // key → body as it is now
 	workers  []*files.Set            // processes with different memories
 	stats    *storyline
 }
 
 // storyline counts what happened, over all histories.
-type storyline struct{ rebased, replanned, already, touched, opened, merged int }
+type storyline struct {
+	rebased, replanned, already, touched, opened, merged, appended, parts, replaced, overtaken int
+}
 
 // TestRandomHistories lets processes with fresh, old and shared memories, any
 // number of shards and stale heads race over a source that grows, is touched,
 // changed and deleted, and compares with a plain map: every object is read
-// exactly once as it was first seen, nothing that can be read is left at the
+// exactly once as it was first seen, and where the policy says so exactly once
+// again for each change that was seen; nothing that can be read is left at the
 // end, and progress always sums up to its entries.
 func TestRandomHistories(t *testing.T) {
 	seed := cmp.Or(*seedFlag, rand.Uint64())
 	stats := &storyline{}
-	for i := range uint64(4) {
-		cfg := files.Config{Lookback: 48 * time.Hour, MaxObjects: 700}
+	policies := []files.OnChange{files.SkipChanged, files.AppendChanged, files.ReplaceChanged}
+	for i := range uint64(6) {
+		cfg := files.Config{Lookback: 48 * time.Hour, MaxObjects: 700, OnChange: policies[i/2]}
 		if i%2 == 1 {
 			cfg.TimePath, cfg.Relist = "{yyyy}-{MM}-{dd}/", 3*time.Hour
 		}
 		t.Run(fmt.Sprintf("seed=%d", seed+i), func(t *testing.T) { randomHistory(t, seed+i, cfg, stats) })
 	}
-	if stats.rebased == 0 || stats.replanned == 0 || stats.already == 0 || stats.opened == 0 || stats.touched == 0 || stats.merged == 0 {
+	if stats.rebased == 0 || stats.replanned == 0 || stats.already == 0 || stats.opened == 0 || stats.touched == 0 || stats.merged == 0 ||
+		stats.appended == 0 || stats.parts == 0 || stats.replaced == 0 {
 		t.Fatalf("the histories from seed %d on were too tame: %+v", seed, *stats)
 	}
 }
@@ -62,6 +69,7 @@ func randomHistory(t *testing.T, seed uint64, cfg files.Config, stats *storyline
 	h := &history{
 		chain: newChain(t, b, cfg), bucket: b, rng: rand.New(rand.NewPCG(seed, 3)), cfg: cfg,
 		consumed: make(map[string]string), bodies: make(map[string]string), stats: stats,
+		follows: make(map[string]source.Hash), names: make(map[string]bool),
 	}
 	h.heads = append(h.heads, nil)
 	for range 2 {
@@ -185,7 +193,7 @@ func (h *history) batch(p *files.Plan) files.Delta {
 	if n == len(p.Objects) {
 		d.Relisted = p.Relisted
 	}
-	if n > 0 && h.rng.IntN(2) == 0 {
+	if n > 0 && h.rng.IntN(2) == 0 && !p.Objects[n-1].Replaces {
 		r := &d.Ranges[n-1]
 		if half := (r.From + r.To) / 2; half > r.From {
 			r.To, r.Last, r.Content = half, false, source.Hash{}
@@ -210,11 +218,33 @@ func (h *history) race(d files.Delta, base int) {
 		return
 	}
 	if base < len(h.heads)-1 {
+		if h.overtaken(d) {
+			h.stats.overtaken++
+			return
+		}
 		h.stats.rebased++
 	}
 	// The first proposal, on the base, happens too; its segments stay behind.
 	h.advance(h.heads[base], d)
 	h.accept(d)
+}
+
+// overtaken says whether a rival touched an object that the delta goes on from.
+func (h *history) overtaken(d files.Delta) bool {
+	if err := h.set.Prepare(h.t.Context(), h.head, d); err != nil {
+		h.t.Fatal(err)
+	}
+	_, err := h.set.Advance(h.head, d, h.segments.pack())
+	if err == nil || !errors.Is(err, files.ErrInadmissible) {
+		return false
+	}
+	for _, r := range d.Ranges {
+		if h.follows[r.Key] != r.Was {
+			return true
+		}
+	}
+	h.t.Fatalf("refused though every entry stands: %v", err)
+	return true
 }
 
 func (h *history) accept(d files.Delta) {
@@ -223,12 +253,22 @@ func (h *history) accept(d files.Delta) {
 		before = h.head.Segments.Count
 	}
 	for _, r := range d.Ranges {
-		if body, again := h.consumed[r.Key]; again {
-			h.t.Fatalf("%s is read again; it was consumed as %q", r.Key, body)
-		}
+		h.follow(&r)
 		if r.Last {
 			h.consumed[r.Key] = h.bodies[r.Key]
+			h.follows[r.Key] = h.source.Identity(r.Key, r.ETag, r.Size)
+			h.names[r.Source()] = true
 		}
+	}
+	if err := h.set.Prepare(h.t.Context(), h.head, d); err != nil {
+		h.t.Fatal(err)
+	}
+	standing, err := h.set.Standing(h.head, d.Touched)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, t := range standing {
+		h.follows[t.Key] = h.source.Identity(t.Key, t.ETag, t.Size)
 	}
 	h.commit(d)
 	if h.head.Segments.Count < before {
@@ -238,6 +278,29 @@ func (h *history) accept(d files.Delta) {
 	h.heads, h.commits = append(h.heads, h.head), append(h.commits, d.Ranges)
 	if err := h.source.NewSet(h.segments).Verify(h.t.Context(), h.head); err != nil {
 		h.t.Fatal(err)
+	}
+}
+
+// follow holds a range against what it says to follow.
+func (h *history) follow(r *source.Range) {
+	body, again := h.consumed[r.Key]
+	switch {
+	case h.follows[r.Key] != r.Was:
+		h.t.Fatalf("%s is read in the place of %s; it was consumed as %s, %q", r.Key, r.Was, h.follows[r.Key], body)
+	case again && body == h.bodies[r.Key]:
+		h.t.Fatalf("%s is read again with the same content", r.Key)
+	case again && h.cfg.OnChange == files.ReplaceChanged:
+		if r.From != 0 || !r.Last || r.Source() != r.Key {
+			h.t.Fatalf("not the whole of %s replaces it: %+v", r.Key, r)
+		}
+		h.stats.replaced++
+		return
+	case h.names[r.Source()]:
+		h.t.Fatalf("another content of %s is read under the name %s", r.Key, r.Source())
+	case again && r.Last:
+		h.stats.appended++
+	case again:
+		h.stats.parts++
 	}
 }
 

@@ -53,7 +53,8 @@ type planner struct {
 	open        map[string]*opened
 	fresh       oldest
 	changed     suspects
-	others      bool // there are new objects of other shards
+	follows     []Object // changed objects to be consumed, by key
+	others      bool     // there are new objects of other shards
 }
 
 // opened is an object that was consumed in part, and what the listing says of it.

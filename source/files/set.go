@@ -37,12 +37,30 @@ func (s *Source) NewSet(loader Loader) *Set {
 	}
 }
 
-// Prepare makes ready what Advance needs of a parent: nothing, unless the
-// parent has so many segments that their list stands by reference. It then
-// loads that list, once.
-func (s *Set) Prepare(ctx context.Context, progress *source.FilesProgress) error {
-	_, err := s.loadRefs(ctx, progress)
-	return err
+// Prepare makes ready what Advance needs of a parent. For new objects that is
+// nothing, unless the parent has so many segments that their list stands by
+// reference: then it loads that list, once. For ranges that follow an entry it
+// loads the segments, as far as they are not in memory, that can hold the entry.
+func (s *Set) Prepare(ctx context.Context, progress *source.FilesProgress, d Delta) error {
+	refs, err := s.loadRefs(ctx, progress)
+	if err != nil {
+		return err
+	}
+	var follow []source.Range
+	for i := range d.Ranges {
+		if !d.Ranges[i].Was.IsZero() {
+			follow = append(follow, d.Ranges[i])
+		}
+	}
+	for _, g := range d.Gaps {
+		if !g.Was.IsZero() {
+			follow = append(follow, source.Range{Key: g.Key, Modified: g.Modified})
+		}
+	}
+	if len(follow) == 0 {
+		return nil
+	}
+	return s.loadRuns(ctx, refs, s.source.holdingAny(progress, refs, follow))
 }
 
 // loadRefs returns the progress's segments, oldest first.
