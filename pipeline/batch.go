@@ -9,6 +9,7 @@ import (
 	"batcher/batch"
 	"batcher/commit"
 	"batcher/manifest"
+	"batcher/output"
 	"batcher/record"
 	"batcher/segment"
 	"batcher/source"
@@ -26,8 +27,8 @@ type prepared struct {
 	sealed  batch.Sealed
 	attempt manifest.Attempt
 	base    manifest.Snapshot
-	main    *output
-	dead    *output
+	main    *output.Files
+	dead    *output.Files
 	carries bool // what the plan itself found goes with it
 	used    int  // objects of the queue that it consumed, began, or found to be not as planned
 }
@@ -187,9 +188,9 @@ func (r *run) prepare(ctx context.Context, objects []files.Object, limits batch.
 func (p *prepared) drop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	for _, o := range []*output{p.main, p.dead} {
+	for _, o := range []*output.Files{p.main, p.dead} {
 		if o != nil {
-			o.drop(ctx)
+			o.Drop(ctx)
 		}
 	}
 }
@@ -210,8 +211,8 @@ func (r *run) propose(ctx context.Context, p *prepared) (commit.Outcome, error) 
 		Kind: manifest.Data, Attempt: p.attempt, Base: p.base, Batch: &b, Config: r.Config,
 		Gaps: gaps(delta.Gaps),
 		Tables: map[string]commit.Delta{
-			r.Table: {Schema: p.sealed.Schema, Add: p.main.done},
-			r.Dead:  {Add: p.dead.done},
+			r.Table: {Schema: p.sealed.Schema, Add: p.main.Done()},
+			r.Dead:  {Add: p.dead.Done()},
 		},
 		Advance: r.advanceBy(delta),
 	})
@@ -223,7 +224,7 @@ func (r *run) remember(ctx context.Context) error {
 	if len(r.plan.Touched) == 0 && len(r.plan.Gaps) == 0 && (r.plan.Relisted.IsZero() || r.leftOut) {
 		return nil
 	}
-	p := &prepared{base: r.head, main: &output{}, dead: &output{}}
+	p := &prepared{base: r.head, main: output.New(output.Options{}), dead: output.New(output.Options{})}
 	var err error
 	if p.attempt, err = r.draw(); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"batcher/commit"
 	"batcher/manifest"
 	"batcher/object"
+	"batcher/output"
 	"batcher/record"
 	"batcher/source/files"
 )
@@ -91,10 +92,10 @@ func (r *Report) committed(p *prepared, out commit.Outcome) {
 			r.Lag.Bytes = max(r.Lag.Bytes-x.Size, 0)
 		}
 	}
-	for _, o := range []*output{p.main, p.dead} {
-		for i := range o.done {
-			r.Bytes.Written += o.done[i].Size
-			r.Files = append(r.Files, o.done[i])
+	for _, o := range []*output.Files{p.main, p.dead} {
+		for _, f := range o.Done() {
+			r.Bytes.Written += f.Size
+			r.Files = append(r.Files, f)
 		}
 	}
 	r.note(p.sealed)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"batcher/batch"
+	"batcher/column"
+	"batcher/output"
 	"batcher/record"
 	"batcher/schema"
 	"batcher/source"
@@ -34,11 +36,12 @@ type try struct {
 func (t *try) read(ctx context.Context, objects []files.Object) error {
 	p := t.prepared
 	p.used = 0
-	p.main = t.output(ctx, t.Table, &t.files[0])
-	p.dead = t.output(ctx, t.Dead, &t.files[1])
+	p.main = t.output(t.Table, &t.files[0])
+	p.dead = t.output(t.Dead, &t.files[1])
 	t.gather = batch.New(batch.Options{
 		Schema: t.published, Learned: t.learned, Rules: t.Rules, Record: t.Record, Limits: t.limits,
-		Main: p.main.write, Dead: p.dead.write,
+		Main: func(b *column.Block) error { return p.main.Write(ctx, b) },
+		Dead: func(b *column.Block) error { return p.dead.Write(ctx, b) },
 	})
 	fetch := newFetcher(t.Source, t.readable(objects))
 	defer fetch.stop()
@@ -59,10 +62,10 @@ func (t *try) read(ctx context.Context, objects []files.Object) error {
 	if p.sealed, err = t.gather.Seal(budget); err != nil {
 		return err
 	}
-	if err := p.main.close(); err != nil {
+	if err := p.main.Close(ctx); err != nil {
 		return err
 	}
-	return p.dead.close()
+	return p.dead.Close(ctx)
 }
 
 // readable leaves out what an earlier try of the batch found not to be read: read
@@ -152,9 +155,9 @@ func (t *try) moved(o files.Object, err error) {
 	t.leftOut = true
 }
 
-func (t *try) output(ctx context.Context, table string, next *int) *output {
-	return &output{ctx: ctx, store: t.Store, opts: t.File, limit: t.FileBytes, table: table,
-		base: t.head.Manifest.Seq, attempt: t.prepared.attempt, next: next}
+func (t *try) output(table string, next *int) *output.Files {
+	return output.New(output.Options{Store: t.Store, Table: table, Base: t.head.Manifest.Seq, Attempt: t.prepared.attempt,
+		File: t.File, Bytes: t.FileBytes, Next: next})
 }
 
 func (t *try) progress() {
