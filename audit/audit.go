@@ -41,6 +41,7 @@ type Verifier struct {
 	Set    *files.Set
 	Rules  schema.Rules
 	Record record.Limits
+	Format record.Format
 	Table  string
 	Dead   string
 	Logger *slog.Logger

@@ -65,8 +65,8 @@ func (w *walk) reread(ctx context.Context, x source.Range, published *schema.Sch
 	limits := w.Record
 	limits.MaxColumns = len(published.Leaves()) // what the batch made no column of is no column here
 	d := record.NewDecoder(record.Options{
-		Table: published, Rules: w.Rules, Limits: limits,
-		Block: func(b *column.Block) error { return count(b, rows) },
+		Table: published, Rules: w.Rules, Limits: limits, Format: w.Format,
+		Block: func(b *column.Block) (*column.Block, error) { return b, count(b, rows) },
 		Dead: func(l record.DeadLetter) error {
 			letters.add(&bad, l.Source, l.Offset, l.Raw, l.Length)
 			return nil
@@ -81,7 +81,7 @@ func (w *walk) reread(ctx context.Context, x source.Range, published *schema.Sch
 	defer body.Close()
 	in := record.Object{Source: x.Key, From: x.From}
 	if !x.Last {
-		in.MaxBytes = int64(x.To - x.From)
+		in.To = x.To
 	}
 	_, err = d.Decode(ctx, in, body)
 	var broken *record.BrokenError

@@ -83,9 +83,13 @@ type Options struct {
 	Rules   schema.Rules
 	Record  record.Limits
 	Limits  Limits
-	Main    func(*column.Block) error // rows of the main table
-	Dead    func(*column.Block) error // rows of the dead-letter table
+	Format  record.Format
+	Main    Sink // rows of the main table
+	Dead    Sink // rows of the dead-letter table
 }
+
+// Sink takes blocks as record.Options.Block does.
+type Sink = func(*column.Block) (*column.Block, error)
 
 // Gather is one try of one batch.
 type Gather struct {
@@ -109,7 +113,7 @@ var packedNames = []string{".gz", ".gzip", ".zst", ".zstd", ".bz2"}
 func New(o Options) *Gather {
 	g := &Gather{opts: o, dead: newDeadBlock(o.Dead)}
 	g.decoder = record.NewDecoder(record.Options{
-		Table: o.Schema, Learned: o.Learned, Rules: o.Rules, Limits: o.Record,
+		Table: o.Schema, Learned: o.Learned, Rules: o.Rules, Limits: o.Record, Format: o.Format,
 		Block: o.Main, Dead: g.bury,
 	})
 	return g
@@ -152,10 +156,7 @@ func (g *Gather) Schema() *schema.Schema { return g.decoder.Schema() }
 // alone is larger than a batch. The errors of record.Decoder.Decode pass through.
 func (g *Gather) Read(ctx context.Context, o Object, r io.Reader) error {
 	in := record.Object{
-		Source: o.Key, From: o.Info.From, MaxBytes: g.opts.Limits.Bytes, MaxRecords: g.opts.Limits.Records,
-	}
-	if o.To > 0 {
-		in.MaxBytes = int64(o.To - o.Info.From)
+		Source: o.Key, From: o.Info.From, To: o.To, MaxBytes: g.opts.Limits.Bytes, MaxRecords: g.opts.Limits.Records,
 	}
 	res, err := g.decoder.Decode(ctx, in, r)
 	if err != nil {

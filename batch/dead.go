@@ -17,18 +17,22 @@ const (
 // deadBlock turns bad records into blocks of schema.DeadLetters, whose columns
 // are, in order: _source, _offset, raw, raw_length, stage, code, message.
 type deadBlock struct {
-	emit  func(*column.Block) error
+	emit  Sink
 	block *column.Block
 	bytes int
 }
 
-func newDeadBlock(emit func(*column.Block) error) *deadBlock {
+func newDeadBlock(emit Sink) *deadBlock {
+	return &deadBlock{emit: emit, block: emptyDead()}
+}
+
+func emptyDead() *column.Block {
 	s := schema.DeadLetters()
 	b := &column.Block{Schema: s}
 	for _, leaf := range s.Leaves() {
 		b.Columns = append(b.Columns, &column.Vector{Kind: leaf.Field.Type.Kind, MaxDef: leaf.MaxDef, MaxRep: leaf.MaxRep})
 	}
-	return &deadBlock{emit: emit, block: b}
+	return b
 }
 
 // add appends one bad record, and emits the block when it is full.
@@ -54,8 +58,12 @@ func (d *deadBlock) flush() error {
 	if d.block.Rows == 0 {
 		return nil
 	}
-	if err := d.emit(d.block); err != nil {
+	used, err := d.emit(d.block)
+	if err != nil {
 		return err
+	}
+	if d.block = used; used == nil {
+		d.block = emptyDead()
 	}
 	for _, c := range d.block.Columns {
 		c.Def, c.Rep, c.Plain, c.Values = c.Def[:0], c.Rep[:0], c.Plain[:0], 0

@@ -32,6 +32,18 @@ func (f *Filler) Reset() {
 	f.Values, f.rows, f.entry, f.plain = 0, 0, 0, 0
 }
 
+// Swap returns what was appended, and goes on empty in the memory of a vector
+// that nobody needs any more, if there is one.
+func (f *Filler) Swap(used *Vector) *Vector {
+	full := f.Vector
+	f.Def, f.Rep, f.Plain = nil, nil, nil
+	if used != nil {
+		f.Def, f.Rep, f.Plain = used.Def, used.Rep, used.Plain
+	}
+	f.Reset()
+	return &full
+}
+
 // Pad makes the vector cover rows rows, null where nothing was appended.
 func (f *Filler) Pad(rows int) {
 	n := rows - f.rows

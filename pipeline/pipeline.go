@@ -47,6 +47,7 @@ type Pipeline struct {
 
 	Rules      schema.Rules
 	Record     record.Limits
+	Format     record.Format
 	Limits     batch.Limits
 	Budget     batch.Budget
 	File       datafile.Options

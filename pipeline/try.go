@@ -39,9 +39,9 @@ func (t *try) read(ctx context.Context, objects []files.Object) error {
 	p.main = t.output(t.Table, &t.files[0])
 	p.dead = t.output(t.Dead, &t.files[1])
 	t.gather = batch.New(batch.Options{
-		Schema: t.published, Learned: t.learned, Rules: t.Rules, Record: t.Record, Limits: t.limits,
-		Main: func(b *column.Block) error { return p.main.Write(ctx, b) },
-		Dead: func(b *column.Block) error { return p.dead.Write(ctx, b) },
+		Schema: t.published, Learned: t.learned, Rules: t.Rules, Record: t.Record, Limits: t.limits, Format: t.Format,
+		Main: func(b *column.Block) (*column.Block, error) { return b, p.main.Write(ctx, b) },
+		Dead: func(b *column.Block) (*column.Block, error) { return b, p.dead.Write(ctx, b) },
 	})
 	fetch := newFetcher(t.Source, t.readable(objects))
 	defer fetch.stop()

@@ -63,7 +63,7 @@ func decodeRows(t testing.TB, body string) int {
 	rows := 0
 	d := record.NewDecoder(record.Options{
 		Table: schema.New(),
-		Block: func(b *column.Block) error { rows += b.Rows; return nil },
+		Block: func(b *column.Block) (*column.Block, error) { rows += b.Rows; return b, nil },
 		Dead:  func(l record.DeadLetter) error { return fmt.Errorf("%s: %s", l.Code, l.Message) },
 	})
 	if _, err := d.Decode(context.Background(), record.Object{Source: "app/2024/05/01/events.ndjson"}, strings.NewReader(body)); err != nil {

@@ -5,17 +5,19 @@ import "fmt"
 // fault is why the record at hand cannot become a row.
 type fault struct {
 	code code
-	at   int  // index of the offending byte in the record
+	at   int  // index of the offending byte in the record; ragged: how many cells there are
+	want int  // ragged: how many there should be
 	byte byte // the offending byte, if any
 	end  bool // the record ends too early
 }
 
-// code is the reason of a fault. surprise is none: the record is fine, but the
+// code is the reason of a fault. surprise is none: the record is well, but the
 // schema has no place for it yet.
 type code uint8
 
 const (
-	surprise code = iota
+	fine code = iota
+	surprise
 	badSyntax
 	trailing
 	notObject
@@ -24,13 +26,27 @@ const (
 	loneSurrogate
 	invalidUTF8
 	tooLong
+	noRecords
+	ragged
+	badQuote
+	openQuote
 )
 
-// stage and word are what the dead-letter table says.
-var (
-	stages = [...]string{"", "syntax", "syntax", "schema", "syntax", "schema", "utf8", "utf8", "length"}
-	words  = [...]string{"", "syntax", "trailing", "not_object", "too_deep", "duplicate_key", "lone_surrogate", "invalid_utf8", "too_long"}
-)
+// said is what the dead-letter table says of a fault.
+var said = [...]struct{ stage, code string }{
+	badSyntax:     {"syntax", "syntax"},
+	trailing:      {"syntax", "trailing"},
+	notObject:     {"schema", "not_object"},
+	tooDeep:       {"syntax", "too_deep"},
+	duplicateKey:  {"schema", "duplicate_key"},
+	loneSurrogate: {"utf8", "lone_surrogate"},
+	invalidUTF8:   {"utf8", "invalid_utf8"},
+	tooLong:       {"length", "too_long"},
+	noRecords:     {"envelope", "no_records"},
+	ragged:        {"syntax", "ragged"},
+	badQuote:      {"syntax", "bad_quote"},
+	openQuote:     {"syntax", "open_quote"},
+}
 
 func (f fault) message() string {
 	switch f.code {
@@ -51,6 +67,14 @@ func (f fault) message() string {
 		return fmt.Sprintf("half of a surrogate pair at byte %d", f.at)
 	case invalidUTF8:
 		return fmt.Sprintf("invalid UTF-8 at byte %d", f.at)
+	case noRecords:
+		return "the envelope has no array of records where unnest says"
+	case ragged:
+		return fmt.Sprintf("%d cells under a header of %d", f.at, f.want)
+	case badQuote:
+		return fmt.Sprintf("something follows a closing quote, at byte %d", f.at)
+	case openQuote:
+		return "a quoted cell does not end"
 	}
 	return ""
 }

@@ -213,7 +213,7 @@ func TestAVoidTryEndsSoon(t *testing.T) {
 }
 
 func TestATableWithoutReservedColumnsIsRefused(t *testing.T) {
-	err := (&outcome{}).run(record.NewDecoder(record.Options{Table: &schema.Schema{}}), []input{{"o", "{}"}})
+	err := (&outcome{}).run(record.NewDecoder(record.Options{Format: ndjson, Table: &schema.Schema{}}), []input{{"o", "{}"}})
 	if err == nil {
 		t.Fatal("accepted")
 	}
@@ -336,7 +336,7 @@ func TestFailingCallbacksStopTheBatch(t *testing.T) {
 	for name, body := range map[string]string{"block": "{}", "dead letter": "x"} {
 		opt := record.Options{
 			Table: schema.New(),
-			Block: func(*column.Block) error { return stop },
+			Block: func(*column.Block) (*column.Block, error) { return nil, stop },
 			Dead:  func(record.DeadLetter) error { return stop },
 		}
 		if err := (&outcome{}).run(record.NewDecoder(opt), []input{{"o", body}}); !errors.Is(err, stop) {

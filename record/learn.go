@@ -21,17 +21,18 @@ type primed struct {
 	from, to int
 }
 
-func (p *prime) add(rec record) {
+func (p *prime) add(rec *record) {
 	from := len(p.data)
 	p.data = append(p.data, rec.raw...)
-	rec.raw = nil
-	p.records = append(p.records, primed{rec, from, len(p.data)})
+	kept := *rec
+	kept.raw = nil
+	p.records = append(p.records, primed{kept, from, len(p.data)})
 }
 
-func (p *prime) record(i int) record {
-	r := p.records[i]
+func (p *prime) record(i int) *record {
+	r := &p.records[i]
 	r.raw = p.data[r.from:r.to]
-	return r.record
+	return &r.record
 }
 
 // when says how far a record may still decide about nested values.

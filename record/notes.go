@@ -49,8 +49,9 @@ func (n *notes) added(a []schema.Added) { n.adds = append(n.adds, a...) }
 
 var reasons = [...]string{wrongType: "type", unknownKey: "unknown_key", precision: "precision"}
 
-// misfits counts what was rescued from a record that became a row.
-func (n *notes) misfits(found []misfit, rec record) {
+// misfits counts what was rescued from a record that became a row; rescued is
+// its _rescued.
+func (n *notes) misfits(found []misfit, rec *record, rescued []byte) {
 	for _, m := range found {
 		key := place{m.at.column, m.reason}
 		i, known := n.places[key]
@@ -60,21 +61,19 @@ func (n *notes) misfits(found []misfit, rec record) {
 			}
 			i = len(n.found)
 			n.places[key] = i
-			n.found = append(n.found, first(m, rec))
+			n.found = append(n.found, first(m, rec, rescued))
 			n.saw = append(n.saw, 0)
 			n.kinds = append(n.kinds, m.at.kind)
 		}
 		n.found[i].Count++
-		if m.reason == wrongType {
-			n.saw[i] |= classOfValue(rec.raw[m.from:m.to])
-		}
+		n.saw[i] |= m.saw
 	}
 }
 
-func first(m misfit, rec record) Misfit {
+func first(m misfit, rec *record, rescued []byte) Misfit {
 	out := Misfit{
 		Column: m.at.column, Reason: reasons[m.reason],
-		Source: string(rec.source), Offset: rec.pos, Example: string(rec.raw[m.from:min(m.to, m.from+exampleBytes)]),
+		Source: string(rec.source), Offset: rec.pos, Example: string(rescued[m.from:min(m.to, m.from+exampleBytes)]),
 	}
 	if m.reason != unknownKey {
 		out.Type = schema.Type{Kind: m.at.kind, Precision: int8(m.at.precision), Scale: int8(m.at.scale)}.String()

@@ -145,7 +145,7 @@ func TestIDHashIsFixed(t *testing.T) {
 }
 
 func TestAPositionBehindTheEndIsRefused(t *testing.T) {
-	d := record.NewDecoder(record.Options{Table: schema.New()})
+	d := record.NewDecoder(record.Options{Format: ndjson, Table: schema.New()})
 	_, err := d.Decode(context.Background(), record.Object{Source: "o", From: 9}, strings.NewReader("{\"a\":1}\n"))
 	var broken *record.BrokenError
 	if err == nil || errors.As(err, &broken) {

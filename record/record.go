@@ -118,12 +118,15 @@ func (l Limits) withDefaults() Limits {
 
 // Options say under which schema a batch is decoded, and where it goes.
 type Options struct {
-	Table   *schema.Schema            // published schema of the main table, with the reserved columns; never nil
-	Learned *schema.Schema            // nil at first; after ErrRestart what Schema returned
-	Rules   schema.Rules              // names, and bounds of nested columns; MaxColumns is taken from Limits
-	Limits  Limits                    // what is kept and believed
-	Block   func(*column.Block) error // takes each block, in row order; it is valid until the call returns
-	Dead    func(DeadLetter) error    // takes each bad record, in order; it is valid until the call returns
+	Table   *schema.Schema // published schema of the main table, with the reserved columns; never nil
+	Learned *schema.Schema // nil at first; after ErrRestart what Schema returned
+	Rules   schema.Rules   // names, and bounds of nested columns; MaxColumns is taken from Limits
+	Limits  Limits         // what is kept and believed
+	Format  Format         // how objects are read
+	// Block takes each block, in row order, and owns it from then on. It may give
+	// back one that it took and is done with, whose memory is used again.
+	Block func(*column.Block) (*column.Block, error)
+	Dead  func(DeadLetter) error // takes each bad record, in order; it is valid until the call returns
 }
 
 // Stopper is asked before each read whether to go on: Err is nil as long as that
@@ -158,6 +161,7 @@ type DeadLetter struct {
 type Object struct {
 	Source     string          // what _source says
 	From       source.Position // 0 or where an earlier Decode of the object stopped
+	To         source.Position // stop before the first record at or behind it; 0: never
 	MaxBytes   int64           // stop at the first record boundary at or after so many decoded bytes; 0: never
 	MaxRecords int64           // stop behind so many records; 0: never
 }

@@ -34,7 +34,10 @@ type input struct {
 
 // collect sets Block and Dead so that out receives copies.
 func (out *outcome) collect(t testing.TB, opt record.Options) record.Options {
-	opt.Block = func(b *column.Block) error {
+	if opt.Format.Kind == "" {
+		opt.Format.Kind = record.NDJSON
+	}
+	opt.Block = func(b *column.Block) (*column.Block, error) {
 		out.blocks++
 		if err := column.Check(b); err != nil {
 			t.Fatalf("block is malformed: %v", err)
@@ -43,7 +46,7 @@ func (out *outcome) collect(t testing.TB, opt record.Options) record.Options {
 		for c.Next() {
 			out.rows = append(out.rows, string(c.AppendJSON(nil)))
 		}
-		return nil
+		return b, nil
 	}
 	opt.Dead = func(d record.DeadLetter) error {
 		d.Raw = append([]byte(nil), d.Raw...)

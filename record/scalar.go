@@ -140,7 +140,7 @@ func (s *scanner) time(d []byte, i int, n *node, rep, def uint8) int {
 	n.leaf.Int64(s.row, rep, us)
 	if cut {
 		s.path = n.appendPath(s.path[:0])
-		s.rescue(misfit{n, precision, i, end + 1}, d)
+		s.rescue(misfit{at: n, reason: precision}, d[i:end+1])
 	}
 	return end + 1
 }

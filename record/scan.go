@@ -46,7 +46,8 @@ func emptied(s keySet) keySet {
 type misfit struct {
 	at       *node
 	reason   reason
-	from, to int // the value in the record
+	saw      schema.Class // form of the value, if its type is the reason
+	from, to int          // the value in _rescued
 }
 
 type reason uint8
@@ -57,11 +58,23 @@ const (
 	precision
 )
 
+// begin forgets the last record.
+func (s *scanner) begin() {
+	s.rescued, s.misfits = s.rescued[:0], s.misfits[:0]
+	s.others = emptied(s.others)
+}
+
+// end completes _rescued.
+func (s *scanner) end() {
+	if len(s.rescued) > 0 {
+		s.rescued = append(s.rescued, '}')
+	}
+}
+
 // scan reads the record d as the next row. If it returns false the columns hold
 // a part of the row and drop must follow.
 func (s *scanner) scan(d []byte) bool {
-	s.rescued, s.misfits = s.rescued[:0], s.misfits[:0]
-	s.others = emptied(s.others)
+	s.begin()
 	i := space(d, 0)
 	if i == len(d) || d[i] != '{' {
 		if s.skip(d, i, 0) >= 0 {
@@ -76,9 +89,7 @@ func (s *scanner) scan(d []byte) bool {
 		s.fail(trailing, i)
 		return false
 	}
-	if len(s.rescued) > 0 {
-		s.rescued = append(s.rescued, '}')
-	}
+	s.end()
 	return true
 }
 
@@ -217,7 +228,7 @@ func (s *scanner) unknown(d []byte, i int, n *node, key []byte) int {
 	if end < 0 || d[i] == 'n' {
 		return end
 	}
-	s.rescue(misfit{n, unknownKey, i, end}, d)
+	s.rescue(misfit{at: n, reason: unknownKey}, d[i:end])
 	return end
 }
 
@@ -293,17 +304,25 @@ func (s *scanner) misfit(d []byte, i int, n *node, rep, def uint8) int {
 	s.null(n, rep, def)
 	if n.kind == schema.None {
 		s.path = appendKey(n.parent.appendPath(s.path[:0]), []byte(n.name))
-		s.rescue(misfit{n.parent, unknownKey, i, end}, d)
+		s.rescue(misfit{at: n.parent, reason: unknownKey}, d[i:end])
 		return end
 	}
 	s.path = n.appendPath(s.path[:0])
-	s.rescue(misfit{n, wrongType, i, end}, d)
+	s.rescue(misfit{at: n, reason: wrongType, saw: classOfValue(d[i:end])}, d[i:end])
 	return end
 }
 
 // rescue appends a member to what becomes _rescued; s.path is its key.
-func (s *scanner) rescue(m misfit, d []byte) {
+func (s *scanner) rescue(m misfit, value []byte) {
+	s.member()
+	m.from = len(s.rescued)
+	s.rescued = append(s.rescued, value...)
+	m.to = len(s.rescued)
 	s.misfits = append(s.misfits, m)
+}
+
+// member begins a member of what becomes _rescued; s.path is its key.
+func (s *scanner) member() {
 	if len(s.rescued) == 0 {
 		s.rescued = append(s.rescued, '{')
 	} else {
@@ -311,7 +330,6 @@ func (s *scanner) rescue(m misfit, d []byte) {
 	}
 	s.rescued = appendQuoted(s.rescued, s.path)
 	s.rescued = append(s.rescued, ':')
-	s.rescued = append(s.rescued, d[m.from:m.to]...)
 }
 
 func (s *scanner) list(d []byte, i int, n *node, rep uint8) int {

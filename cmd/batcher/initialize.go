@@ -127,7 +127,7 @@ func (s *sample) decode(ctx context.Context, src *files.Source, picked []files.O
 	s.looked, s.records, s.dead, s.broken, s.firstBad = 0, 0, 0, nil, ""
 	d := record.NewDecoder(record.Options{
 		Table: schema.New(), Learned: learned,
-		Block: func(*column.Block) error { return nil },
+		Block: func(b *column.Block) (*column.Block, error) { return b, nil },
 		Dead: func(l record.DeadLetter) error {
 			if s.dead++; s.firstBad == "" {
 				s.firstBad = fmt.Sprintf("%s at byte %d: %s", l.Source, l.Offset, l.Message)

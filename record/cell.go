@@ -1,0 +1,201 @@
+package record
+
+import (
+	"strconv"
+
+	"batcher/schema"
+)
+
+// at returns the node of a key, or nil.
+func (n *node) at(key string) *node {
+	if f, ok := n.byKey[key]; ok {
+		return n.fields[f]
+	}
+	return nil
+}
+
+// cell reads text that stands for the value of a column, under a key of the
+// record. The node is nil for a key that the table does not know.
+//
+// Text is a number only if printing that number gives the same text again, so
+// that 007 and 1.10 stay what they are; columns of declared decimals take them.
+// Where the column is nested or JSON the text is read as JSON.
+func (s *scanner) cell(text []byte, n *node, key []byte) bool {
+	if n == nil || n.kind == schema.None {
+		return s.strange(text, n, key)
+	}
+	ok := false
+	switch n.kind {
+	case schema.String, schema.Bytes:
+		n.leaf.Bytes(s.row, 0, text)
+		return true
+	case schema.Int64, schema.Int32:
+		ok = s.cellInteger(text, n)
+	case schema.Float64:
+		var v float64
+		if v, ok = cellFloat(text); ok {
+			n.leaf.Float64(s.row, 0, v)
+		}
+	case schema.Decimal:
+		var v [16]byte
+		if end, _ := number(text, 0); end == len(text) && end > 0 {
+			if v, ok = decimal(text, n.precision, n.scale); ok {
+				n.leaf.Decimal(s.row, 0, v)
+			}
+		}
+	case schema.Bool:
+		if ok = string(text) == "true" || string(text) == "false"; ok {
+			n.leaf.Bool(s.row, 0, uint8(5-len(text)))
+		}
+	case schema.Date:
+		var days int32
+		if days, ok = date(text); ok {
+			n.leaf.Int32(s.row, 0, days)
+		}
+	case schema.Timestamp:
+		ok = s.cellInstant(text, n)
+	default:
+		return s.cellJSON(text, n)
+	}
+	return ok || s.cellMisfit(text, n)
+}
+
+func (s *scanner) cellInteger(text []byte, n *node) bool {
+	v, ok := whole(text)
+	if !ok || !isPlainWhole(text) || n.kind == schema.Int32 && !inInt32(v) {
+		return false
+	}
+	if n.kind == schema.Int32 {
+		n.leaf.Int32(s.row, 0, int32(v))
+		return true
+	}
+	if uint64(v+exact) > 2*exact && !n.wide {
+		n.wide = true
+		n.shape.See(schema.SawWideInt)
+	}
+	n.leaf.Int64(s.row, 0, v)
+	return true
+}
+
+func (s *scanner) cellInstant(text []byte, n *node) bool {
+	us, cut, ok := instant(text)
+	if !ok {
+		return false
+	}
+	n.leaf.Int64(s.row, 0, us)
+	if cut {
+		s.path = n.appendPath(s.path[:0])
+		s.rescueText(misfit{at: n, reason: precision}, text)
+	}
+	return true
+}
+
+// cellJSON reads a cell whose column takes JSON.
+func (s *scanner) cellJSON(text []byte, n *node) bool {
+	start := space(text, 0)
+	if end := s.skip(text, start, n.depth); end < 0 || space(text, end) < len(text) {
+		return s.cellMisfit(text, n)
+	}
+	return s.value(text, start, n, 0, n.def-1) >= 0
+}
+
+// cellMisfit keeps text that the column does not take.
+func (s *scanner) cellMisfit(text []byte, n *node) bool {
+	if !n.fixed && !s.final {
+		s.fail(surprise, 0)
+		return false
+	}
+	s.path = n.appendPath(s.path[:0])
+	s.rescueText(misfit{at: n, reason: wrongType, saw: classOfCell(text)}, text)
+	return true
+}
+
+// strange keeps text under a key that has no column.
+func (s *scanner) strange(text []byte, n *node, key []byte) bool {
+	if !s.root.closed && !s.final && len(key) > 0 {
+		s.fail(surprise, 0)
+		return false
+	}
+	s.path = appendKey(s.path[:0], key)
+	s.rescueText(misfit{at: s.root, reason: unknownKey}, text)
+	return true
+}
+
+// rescueText appends a member with text as a JSON string.
+func (s *scanner) rescueText(m misfit, text []byte) {
+	s.member()
+	m.from = len(s.rescued)
+	s.rescued = appendQuoted(s.rescued, text)
+	m.to = len(s.rescued)
+	s.misfits = append(s.misfits, m)
+}
+
+// classOfCell classifies text that is not null.
+func classOfCell(text []byte) schema.Class {
+	if len(text) == 0 {
+		return schema.SawText
+	}
+	switch c := text[0]; {
+	case c == 't' && string(text) == "true", c == 'f' && string(text) == "false":
+		return schema.SawBool
+	case c != '-' && (c < '0' || c > '9'):
+		return schema.SawText
+	}
+	if isPlainWhole(text) {
+		return classOfNumber(text)
+	}
+	if _, ok := cellFloat(text); ok {
+		return schema.SawFloat
+	}
+	return classOfString(text)
+}
+
+// isPlainWhole says whether text is a whole number in its one plain spelling.
+func isPlainWhole(text []byte) bool {
+	digits := text
+	if digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || digits[0] == '0' && len(text) > 1 {
+		return false
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// surelyExact is how many decimal digits any double gives back.
+const surelyExact = 15
+
+// cellFloat returns the number that text is if printing it without exponent
+// gives the text again.
+func cellFloat(text []byte) (float64, bool) {
+	digits := text
+	if len(digits) > 0 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	point := -1
+	for i, c := range digits {
+		if c == '.' && point < 0 {
+			point = i
+		} else if c < '0' || c > '9' {
+			return 0, false
+		}
+	}
+	last := len(digits) - 1
+	switch {
+	case last < 0, point == 0, point == last, point > 0 && digits[last] == '0':
+		return 0, false
+	case digits[0] == '0' && point != 1:
+		return 0, false // a whole zero is none either: it has no point
+	}
+	v, ok := float(text)
+	if !ok || last <= surelyExact {
+		return v, ok
+	}
+	var buf [400]byte
+	return v, string(strconv.AppendFloat(buf[:0], v, 'f', -1, 64)) == string(text)
+}

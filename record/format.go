@@ -1,0 +1,150 @@
+package record
+
+import (
+	"bytes"
+	"path"
+	"strings"
+)
+
+// Kind is how the records of an object are laid out.
+type Kind string
+
+// The kinds of format.
+const (
+	Auto    Kind = "auto"    // by name and content, object by object
+	NDJSON  Kind = "ndjson"  // one JSON object a line
+	JSON    Kind = "json"    // one JSON document, an array of records, or values one after another
+	CSV     Kind = "csv"     // rows of cells under a header
+	Lines   Kind = "lines"   // one record a line of text, in the column "line"
+	Parquet Kind = "parquet" // rows of a Parquet file
+	Avro    Kind = "avro"    // an Avro object container
+)
+
+// Format says how objects are read. The zero value is Auto with its defaults.
+type Format struct {
+	Kind     Kind     // "" is Auto
+	Unnest   []string // keys that lead from an envelope to the array of its records; none: records stand by themselves
+	CSV      Dialect
+	Encoding string // of text: a name that ParseEncoding knows; "" is UTF-8, or UTF-16 under its byte order mark
+	Invalid  Policy // what is done with text that is not in its encoding
+}
+
+// Policy says what becomes of a record with invalid UTF-8.
+type Policy string
+
+// The policies.
+const (
+	Reject  Policy = "reject"  // it becomes a dead letter; also ""
+	Replace Policy = "replace" // what is invalid becomes U+FFFD
+	Keep    Policy = "bytes"   // columns of type bytes take it as it is; elsewhere it is rejected
+)
+
+// packings are endings of names that say how an object is compressed.
+var packings = []string{".gz", ".gzip", ".zst", ".zstd", ".bz2", ".sz", ".snappy"}
+
+// extension returns the ending of an object's name that tells its format: in
+// lower case, behind which the ones that tell its compression are cut off.
+func extension(name string) string {
+	name = strings.ToLower(path.Base(name))
+	for _, p := range packings {
+		name = strings.TrimSuffix(name, p)
+	}
+	return path.Ext(name)
+}
+
+// of returns the kind of one object from its name and the head of its decoded
+// text, which was converted to UTF-8. What the bytes say beyond doubt goes
+// before the name: a Parquet file, an Avro container. JSON under a name that
+// says nothing is known by its first letter; any other text is lines.
+func (f Format) of(name string, head []byte) Kind {
+	if f.Kind != Auto && f.Kind != "" {
+		return f.Kind
+	}
+	switch {
+	case bytes.HasPrefix(head, parquetMagic):
+		return Parquet
+	case bytes.HasPrefix(head, avroMagic):
+		return Avro
+	}
+	switch extension(name) {
+	case ".csv", ".tsv", ".tab", ".psv":
+		return CSV
+	case ".ndjson", ".jsonl":
+		return f.lined(head)
+	case ".parquet":
+		return Parquet
+	case ".avro":
+		return Avro
+	case ".json", ".geojson":
+		return f.document(head)
+	}
+	if t := bytes.TrimLeft(head, " \t\r\n"); len(t) == 0 || t[0] == '{' || looksLikeArray(t) {
+		return f.document(head)
+	}
+	return Lines
+}
+
+// looksLikeArray says whether text begins as an array of objects or arrays does;
+// many a log line begins with a bracket too.
+func looksLikeArray(t []byte) bool {
+	if t[0] != '[' {
+		return false
+	}
+	t = bytes.TrimLeft(t[1:], " \t\r\n")
+	return len(t) > 0 && (t[0] == '{' || t[0] == '[' || t[0] == ']')
+}
+
+// lined is the kind of JSON by lines: with an envelope to unpack the values are
+// read as they come, lines or not.
+func (f Format) lined(head []byte) Kind {
+	if len(f.Unnest) > 0 {
+		return JSON
+	}
+	return NDJSON
+}
+
+// document tells one JSON document, an array or several values on one line from
+// lines of JSON: lines hold one whole object each. When the first line does
+// not, one of the others in sight decides.
+func (f Format) document(head []byte) Kind {
+	if len(f.Unnest) > 0 {
+		return JSON
+	}
+	first := true
+	for text := range bytes.Lines(head) {
+		text = bytes.TrimRight(text, " \t\r\n")
+		if first {
+			text = bytes.TrimLeft(text, " \t")
+		}
+		if len(text) == 0 {
+			continue
+		}
+		if first && text[0] == '[' {
+			return JSON
+		}
+		n := 0
+		done := false
+		if text[0] == '{' {
+			var v skimmer
+			n, done = v.feed(text)
+		}
+		if done && n == len(text) {
+			return NDJSON
+		}
+		if done && first {
+			return JSON
+		}
+		first = false
+	}
+	if first || text(head) {
+		return NDJSON
+	}
+	return JSON
+}
+
+// text says whether the head begins with what is no JSON object: then each line
+// is judged by itself.
+func text(head []byte) bool {
+	t := bytes.TrimLeft(head, " \t\r\n")
+	return len(t) == 0 || t[0] != '{'
+}

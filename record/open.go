@@ -1,0 +1,72 @@
+package record
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// How containers with types of their own begin.
+var (
+	parquetMagic = []byte("PAR1")
+	avroMagic    = []byte("Obj\x01")
+)
+
+// openObject finds out how an object is laid out and returns what cuts it. The
+// container is open.
+func (d *Decoder) openObject(o Object) (reader, error) {
+	w := &d.text
+	w.reset(&d.in)
+	if err := w.fill(); err != nil {
+		return nil, err
+	}
+	kind := d.opt.Format.of(o.Source, w.rest())
+	if kind == Parquet || kind == Avro {
+		return d.openTyped(o, kind)
+	}
+	if err := d.convert(); err != nil {
+		return nil, err
+	}
+	head := w.rest()[:min(len(w.rest()), headBytes)]
+	if bytes.IndexByte(head, 0) >= 0 {
+		return nil, d.in.broken("binary data, not text", nil)
+	}
+	switch kind = d.opt.Format.of(o.Source, head); kind {
+	case CSV:
+		r := &csvReader{window: w, dialect: d.opt.Format.CSV.withDefaults(), max: d.limits.MaxRecordBytes,
+			by: &csvParser{scanner: &d.scanner, learner: &d.learner}}
+		return r, r.open(o.Source)
+	case JSON:
+		return &documentReader{window: w, by: jsonParser{&d.scanner, &d.learner}, max: d.limits.MaxRecordBytes, unnest: d.opt.Format.Unnest}, nil
+	case Lines:
+		return &lineReader{window: w, by: lineParser{&d.scanner, &d.learner}, max: d.limits.MaxRecordBytes}, nil
+	case NDJSON:
+		return &lineReader{window: w, by: jsonParser{&d.scanner, &d.learner}, max: d.limits.MaxRecordBytes}, nil
+	}
+	return nil, fmt.Errorf("unknown format %q", kind)
+}
+
+// convert steps over a byte order mark and puts a converter in front of text that
+// is not UTF-8.
+func (d *Decoder) convert() error {
+	w := &d.text
+	e, mark, reason := markOf(w.rest())
+	if reason != "" {
+		return d.in.broken(reason, nil)
+	}
+	if mark == 0 {
+		var err error
+		if e, err = encodingOf(d.opt.Format.Encoding); err != nil {
+			return err
+		}
+	}
+	w.start, w.pos = w.start+mark, int64(mark)
+	if e == nil {
+		return nil
+	}
+	raw := bytes.Clone(w.rest())
+	c := &converter{encoding: *e, r: io.MultiReader(bytes.NewReader(raw), &d.in)}
+	w.reset(c)
+	w.width, w.pos = e.size, int64(mark)
+	return w.fill()
+}

@@ -1,0 +1,49 @@
+package record
+
+// record is one record as it was cut.
+type record struct {
+	source []byte
+	pos    int64 // its place in the object
+	next   int64 // the first position behind it
+	raw    []byte
+	length int64  // true length in bytes
+	valid  bool   // raw is valid UTF-8
+	bad    code   // what cutting it found wrong, or fine
+	by     parser // understands raw
+}
+
+// reader cuts the records of one object of one format. Its positions count
+// decoded bytes of the object, or records where the format has no bytes to
+// speak of. Whatever cannot be cut any further is a BrokenError.
+type reader interface {
+	// seek gives up all records before a position and says whether the object
+	// reaches it. It comes once, before the first record.
+	seek(to int64) (bool, error)
+	// next cuts the next record, or gives io.EOF. The record's bytes are valid
+	// until the next call.
+	next(*record) error
+	// more says whether anything follows what was cut.
+	more() (bool, error)
+	// at is the position behind everything that was looked at.
+	at() int64
+	// bytes is how many decoded bytes lie between two positions, the later of
+	// which was reached.
+	bytes(from, to int64) int64
+	// verify reads to the end, so that it is known whether all of the object
+	// can be cut.
+	verify() error
+}
+
+// parser understands the records of one format, one at a time.
+type parser interface {
+	// scan reads a record as the next row. If it returns false, the fault says
+	// why, the columns hold a part of the row and drop must follow.
+	scan(*record) bool
+	// valid says whether the record can become a row at all; if not, the fault
+	// says why.
+	valid(*record) bool
+	// observe learns the types of a record that is valid.
+	observe(*record, when)
+	// show returns the record as a dead letter keeps it.
+	show(*record) []byte
+}
