@@ -14,7 +14,18 @@ type Rules struct {
 	MaxLeaves  int   // leaves of one column; 128
 	MinRecords int64 // records in which an object must be seen to become a struct; 100
 	MaxColumns int   // leaves of the table; 0 means no bound
+	Pins       []Pin // what is declared: bounds do not apply to it
+	Growth     Growth
 }
+
+// Growth says which fields may become columns.
+type Growth uint8
+
+// The growths.
+const (
+	Open   Growth = iota // all
+	Listed               // those that are pinned, and what lies in a struct that is pinned without fields
+)
 
 // WithDefaults returns the rules with every zero replaced by its default.
 func (r Rules) WithDefaults() Rules {
@@ -39,13 +50,15 @@ type Added struct {
 }
 
 // Evolve returns published and what seen adds to it. Published fields keep ids,
-// order, names and types. New columns come behind them in the order of their
+// order, names and types. Every pinned place that is not published yet is added
+// with its declared type, seen or not. New columns come behind them in the order of their
 // names and have the ids from LastID+1 on, depth first; new fields of published
 // structs come at the end of their struct. Values that a published type does
 // not take change nothing. Neither argument is changed.
 func Evolve(published *Schema, seen *Shape, rules Rules) (*Schema, []Added) {
 	next := published.Clone()
 	g := &grower{rules: rules.WithDefaults(), schema: next, room: -1}
+	pins := rules.Pinned()
 	if rules.MaxColumns > 0 {
 		width := Type{Kind: Struct, Fields: next.Fields}.Width()
 		g.room = max(0, rules.MaxColumns-width)
@@ -54,12 +67,27 @@ func Evolve(published *Schema, seen *Shape, rules Rules) (*Schema, []Added) {
 		f := &next.Fields[i]
 		if f.Key != "" {
 			g.leaves = g.rules.MaxLeaves - f.Type.Width()
-			g.grow(&f.Type, seen.Field(f.Key), f.Name, 1)
+			g.grow(&f.Type, place{seen.Field(f.Key), pins.Field(f.Key)}, f.Name, 1)
 		}
 	}
 	g.leaves = -1
-	next.Fields = g.add(next.Fields, seen, "", 0)
+	next.Fields = g.add(next.Fields, place{seen, pins}, "", 0)
 	return next, g.added
+}
+
+// place is what was seen at a place and what the pins say about it.
+type place struct {
+	seen *Shape // nil: nothing
+	pins *Pinned
+}
+
+func (p place) field(key string) place { return place{p.seen.Field(key), p.pins.Field(key)} }
+
+func (p place) element() place {
+	if p.seen == nil {
+		return place{nil, p.pins.Element()}
+	}
+	return place{p.seen.element, p.pins.Element()}
 }
 
 // grower adds to one schema within what is left of the bounds.
@@ -72,37 +100,38 @@ type grower struct {
 }
 
 // grow adds to the structs inside a published type.
-func (g *grower) grow(t *Type, seen *Shape, path string, depth int) {
-	if seen == nil {
+func (g *grower) grow(t *Type, at place, path string, depth int) {
+	if at.seen == nil && !at.pins.Fixed() {
 		return
 	}
 	switch t.Kind {
 	case Struct:
 		for i := range t.Fields {
 			f := &t.Fields[i]
-			g.grow(&f.Type, seen.Field(f.Key), path+"."+f.Name, depth+1)
+			g.grow(&f.Type, at.field(f.Key), path+"."+f.Name, depth+1)
 		}
-		t.Fields = g.add(t.Fields, seen, path, depth)
+		t.Fields = g.add(t.Fields, at, path, depth)
 	case List:
-		g.grow(&t.Fields[0].Type, seen.element, path+"[]", depth+1)
+		g.grow(&t.Fields[0].Type, at.element(), path+"[]", depth+1)
 	}
 }
 
-// add appends the fields of seen that are not there yet.
-func (g *grower) add(fields []Field, seen *Shape, path string, depth int) []Field {
+// add appends the fields of the place that are not there yet.
+func (g *grower) add(fields []Field, at place, path string, depth int) []Field {
 	known, taken := map[string]bool{}, map[string]bool{}
 	for _, f := range fields {
 		known[f.Key], taken[f.Name] = true, true
 	}
 	known[""] = true // the empty key can name no column
 	var fresh []Field
-	for _, key := range seen.Keys() {
+	for _, key := range at.pins.keys(at.seen) {
 		if known[key] {
 			continue
 		}
-		t := g.rules.infer(seen.Field(key), depth+1)
-		if t.Kind != None && g.admit(&t) {
-			fresh = append(fresh, Field{Key: key, Type: t})
+		inside := at.field(key)
+		t := g.rules.infer(inside, depth+1)
+		if t.Kind != None && g.admit(&t, inside.pins) {
+			fresh = append(fresh, Field{Key: key, Type: t, Name: inside.pins.name()})
 		}
 	}
 	g.rules.name(fresh, taken)
@@ -114,11 +143,12 @@ func (g *grower) add(fields []Field, seen *Shape, path string, depth int) []Fiel
 }
 
 // admit takes the type's leaves from what is left, as JSON if that alone fits.
-func (g *grower) admit(t *Type) bool {
+// What is pinned is admitted as it is.
+func (g *grower) admit(t *Type, pins *Pinned) bool {
 	left := func(w int) bool {
 		return (g.room < 0 || w <= g.room) && (g.leaves < 0 || w <= g.leaves)
 	}
-	if !left(t.Width()) {
+	if !left(t.Width()) && !pins.Fixed() {
 		if !left(1) {
 			return false
 		}
@@ -127,10 +157,10 @@ func (g *grower) admit(t *Type) bool {
 		}
 	}
 	if g.room >= 0 {
-		g.room -= t.Width()
+		g.room = max(0, g.room-t.Width())
 	}
 	if g.leaves >= 0 {
-		g.leaves -= t.Width()
+		g.leaves = max(0, g.leaves-t.Width())
 	}
 	return true
 }
@@ -179,44 +209,102 @@ func isPlainKey(key string) bool {
 	return key != "" && (key[0] < '0' || key[0] > '9') && len(key) <= maxName
 }
 
-// infer returns the type for what was seen at a place that has no type yet.
-func (r Rules) infer(s *Shape, depth int) Type {
-	switch k := s.saw.Kind(); k {
-	case Decimal:
-		return Type{Kind: Decimal, Precision: 38}
-	case Struct:
-		return r.inferStruct(s, depth)
-	case List:
-		if s.element == nil || (depth > r.MaxDepth && !s.settled) {
-			return Type{Kind: JSON}
-		}
-		e := r.infer(s.element, depth+1)
-		if e.Kind == None || e.Kind == JSON {
-			return Type{Kind: JSON}
-		}
-		return Type{Kind: List, Fields: []Field{{Name: ElementName, Type: e}}}
-	default:
-		return Type{Kind: k}
+// infer returns the type for a place that has none yet: what the pins declare,
+// and else what was seen.
+func (r Rules) infer(at place, depth int) Type {
+	s := at.seen
+	if s == nil {
+		s = &Shape{}
 	}
+	kind := s.saw.Kind()
+	if at.pins.Fixed() {
+		kind = at.pins.kind
+	}
+	switch {
+	case kind == Struct:
+		return r.inferStruct(place{s, at.pins}, depth)
+	case kind == List:
+		return r.inferList(place{s, at.pins}, depth)
+	case at.pins.Fixed():
+		return r.declared(at.pins.typ)
+	case kind == Decimal:
+		return Type{Kind: Decimal, Precision: 38}
+	}
+	return Type{Kind: kind}
 }
 
-func (r Rules) inferStruct(s *Shape, depth int) Type {
-	if !s.settled && (depth > r.MaxDepth || !r.regular(s)) {
+// declared returns a declared type with names for the fields in it.
+func (r Rules) declared(t Type) Type {
+	t.Fields = cloneFields(t.Fields)
+	for i := range t.Fields {
+		t.Fields[i].Type = r.declared(t.Fields[i].Type)
+	}
+	if t.Kind == Struct {
+		r.name(t.Fields, map[string]bool{})
+	}
+	return t
+}
+
+func (r Rules) inferList(at place, depth int) Type {
+	fixed := at.pins.Fixed()
+	if !fixed && (at.seen.element == nil || (depth > r.MaxDepth && !at.seen.settled)) {
+		return Type{Kind: JSON}
+	}
+	e := r.infer(at.element(), depth+1)
+	switch {
+	case e.Kind == None && fixed:
+		return Type{} // a list of structs without any field yet
+	case (e.Kind == None || e.Kind == JSON) && !fixed:
+		return Type{Kind: JSON}
+	}
+	return Type{Kind: List, Fields: []Field{{Name: ElementName, Type: e}}}
+}
+
+func (r Rules) inferStruct(at place, depth int) Type {
+	fixed := at.pins.Fixed()
+	if !fixed && !at.seen.settled && (depth > r.MaxDepth || !r.regular(at.seen)) {
 		return Type{Kind: JSON}
 	}
 	var fields []Field
-	for _, key := range s.Keys() {
-		t := r.infer(s.fields[key], depth+1)
+	for _, key := range at.pins.keys(at.seen) {
+		t := r.infer(at.field(key), depth+1)
 		if key == "" || t.Kind == None {
 			continue
 		}
 		fields = append(fields, Field{Key: key, Type: t})
 	}
-	if len(fields) == 0 || !r.fold(fields) {
+	switch {
+	case fixed:
+		fields = r.bounded(fields, at.pins)
+		if len(fields) == 0 {
+			return Type{}
+		}
+	case len(fields) == 0 || !r.fold(fields, at.pins):
 		return Type{Kind: JSON}
 	}
 	r.name(fields, map[string]bool{})
 	return Type{Kind: Struct, Fields: fields}
+}
+
+// bounded leaves out fields without a pin until all together have no more
+// leaves than a column may have, or only pinned ones are left.
+func (r Rules) bounded(fields []Field, pins *Pinned) []Field {
+	if r.fold(fields, pins) {
+		return fields
+	}
+	total := 0
+	for _, f := range fields {
+		if pins.Field(f.Key).Fixed() {
+			total += f.Type.Width()
+		}
+	}
+	return slices.DeleteFunc(fields, func(f Field) bool {
+		if pins.Field(f.Key).Fixed() {
+			return false
+		}
+		total += f.Type.Width()
+		return total > r.MaxLeaves
+	})
 }
 
 // regular says whether the objects seen are alike enough, and often enough
@@ -232,31 +320,38 @@ func (r Rules) regular(s *Shape) bool {
 	return float64(times) >= minAppearance*float64(s.objects)*float64(len(s.fields))
 }
 
-// fold turns the widest nested fields into JSON until all fields together have
-// no more leaves than a column may have. It says whether that was possible.
-func (r Rules) fold(fields []Field) bool {
+// fold turns the widest nested fields without a pin into JSON until all fields
+// together have no more leaves than a column may have. It says whether that was
+// possible.
+func (r Rules) fold(fields []Field, pins *Pinned) bool {
 	for {
-		total, widest := 0, 0
+		total, widest, most := 0, -1, 1
 		for i, f := range fields {
 			w := f.Type.Width()
 			total += w
-			if w > fields[widest].Type.Width() {
-				widest = i
+			if w > most && !pins.Field(f.Key).Fixed() {
+				widest, most = i, w
 			}
 		}
 		if total <= r.MaxLeaves {
 			return true
 		}
-		if fields[widest].Type.Width() <= 1 {
+		if widest < 0 {
 			return false
 		}
 		fields[widest].Type = Type{Kind: JSON}
 	}
 }
 
-// name gives every field a name that is not taken, and sorts by it. Keys that
-// are their own name come first, so that of id and Id the former keeps it.
+// name gives every field without one a name that is not taken, and sorts by it.
+// Keys that are their own name come first, so that of id and Id the former keeps
+// it.
 func (r Rules) name(fields []Field, taken map[string]bool) {
+	for _, f := range fields {
+		if f.Name != "" {
+			taken[f.Name] = true
+		}
+	}
 	for pass := range 2 {
 		for i := range fields {
 			f := &fields[i]

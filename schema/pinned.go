@@ -1,0 +1,199 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Pinned is a place of the records and what the pins say about it and all below
+// it: the tree that Rules.Pinned makes of the pins. Its zero value says nothing.
+type Pinned struct {
+	pin     *Pin
+	kind    Kind // declared here or implied by pins below: Struct or List
+	typ     Type // declared, unless the fields of a struct or an element say it
+	open    bool // keys without a pin become fields here
+	fields  map[string]*Pinned
+	element *Pinned
+}
+
+// Pinned returns the tree for records under the rules.
+func (r Rules) Pinned() *Pinned {
+	root := &Pinned{kind: Struct}
+	for i := range r.Pins {
+		p := &r.Pins[i]
+		at := root
+		for _, s := range p.Place {
+			at = at.step(s)
+		}
+		at.pin = p
+		at.declare(p.Type)
+	}
+	root.inherit(r.Growth)
+	return root
+}
+
+// step returns the place below, which it makes if need be.
+func (p *Pinned) step(s Step) *Pinned {
+	if s.Element {
+		p.kind = List
+		if p.element == nil {
+			p.element = &Pinned{}
+		}
+		return p.element
+	}
+	p.kind = Struct
+	if p.fields == nil {
+		p.fields = map[string]*Pinned{}
+	}
+	if p.fields[s.Key] == nil {
+		p.fields[s.Key] = &Pinned{}
+	}
+	return p.fields[s.Key]
+}
+
+// declare makes t the type of the place, and its parts those of the places below.
+func (p *Pinned) declare(t Type) {
+	p.kind, p.typ = t.Kind, t
+	switch t.Kind {
+	case Struct:
+		for _, f := range t.Fields {
+			p.step(Step{Key: f.Key}).declare(f.Type)
+		}
+	case List:
+		p.step(Step{Element: true}).declare(t.Fields[0].Type)
+	}
+}
+
+// inherit says where keys without a pin become fields: everywhere, or only in
+// structs that were declared without fields.
+func (p *Pinned) inherit(g Growth) {
+	if p.typ.Kind == Struct && len(p.typ.Fields) == 0 {
+		g = Open
+	}
+	p.open = g == Open
+	for _, f := range p.fields {
+		f.inherit(g)
+	}
+	if p.element != nil {
+		p.element.inherit(g)
+	}
+}
+
+// Field returns the place under a key, never nil.
+func (p *Pinned) Field(key string) *Pinned {
+	if f := p.fields[key]; f != nil {
+		return f
+	}
+	return &Pinned{open: p.open}
+}
+
+// Element returns the place of the elements, never nil.
+func (p *Pinned) Element() *Pinned {
+	if p.element != nil {
+		return p.element
+	}
+	return &Pinned{open: p.open}
+}
+
+// Fixed says whether the pins decide the type of the place.
+func (p *Pinned) Fixed() bool { return p.kind != None }
+
+// Open says whether keys without a pin become fields of the place.
+func (p *Pinned) Open() bool { return p.open }
+
+// Default is the JSON scalar for records without the key, or "".
+func (p *Pinned) Default() string {
+	if p.pin == nil {
+		return ""
+	}
+	return p.pin.Default
+}
+
+// Unit is what a number means if the place is a timestamp.
+func (p *Pinned) Unit() Unit {
+	if p.pin == nil {
+		return ISO
+	}
+	return p.pin.Unit
+}
+
+// name is the declared name of a column, or "".
+func (p *Pinned) name() string {
+	if p.pin == nil {
+		return ""
+	}
+	return p.pin.Name
+}
+
+// keys returns the keys of the pinned places directly below and those seen that
+// may become fields, sorted.
+func (p *Pinned) keys(seen *Shape) []string {
+	keys := slices.Collect(maps.Keys(p.fields))
+	if p.open {
+		keys = append(keys, seen.Keys()...)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// PinError says that a pin wants of a published column what it is not.
+type PinError struct {
+	Column   string // as published, nested parts after dots
+	Is, Want string
+	Widen    bool // Want is a type: schema widen may bring the column there
+}
+
+// Error gives the difference.
+func (e *PinError) Error() string {
+	return fmt.Sprintf("column %s is published as %s, but schema.columns declares %s", e.Column, e.Is, e.Want)
+}
+
+// CheckPublished says which pin the published columns do not follow: types and
+// names do not change once they are published.
+func (r Rules) CheckPublished(published *Schema) error {
+	root := r.Pinned()
+	keyOf := map[string]string{}
+	for _, f := range published.Fields {
+		keyOf[f.Name] = f.Key
+		p := root.Field(f.Key)
+		if f.Key == "" {
+			continue
+		}
+		if name := p.name(); name != "" && name != f.Name {
+			return &PinError{Column: f.Name, Is: f.Name, Want: "the name " + name}
+		}
+		if err := p.check(f.Type, f.Name); err != nil {
+			return err
+		}
+	}
+	for _, pin := range r.Pins {
+		if key, taken := keyOf[pin.Name]; taken && pin.Name != "" && key != pin.Place[0].Key {
+			return &PinError{Column: pin.Name, Is: "the column of another field", Want: "it for " + pin.Place.String()}
+		}
+	}
+	return nil
+}
+
+// check holds a published type to the place.
+func (p *Pinned) check(t Type, path string) error {
+	switch {
+	case !p.Fixed():
+		return nil
+	case p.kind != t.Kind, p.kind == Map && !sameForm(p.typ, t), p.kind == Decimal && !sameForm(p.typ, t):
+		want := p.typ.String()
+		if p.typ.Kind == None || p.typ.Kind == Struct {
+			want = p.kind.String()
+		}
+		return &PinError{Column: path, Is: t.String(), Want: want, Widen: true}
+	case p.kind == List:
+		return p.Element().check(t.Fields[0].Type, path+"[]")
+	case p.kind == Struct:
+		for _, f := range t.Fields {
+			if err := p.Field(f.Key).check(f.Type, path+"."+f.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
