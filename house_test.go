@@ -49,6 +49,7 @@ var rooms = map[string]room{
 	"object/storetest":  {1, "object"},
 	"schema":            {1, ""},
 	"segment":           {1, ""},
+	"thrift":            {1, ""},
 	"column":            {1, "schema"},
 	"source":            {2, "segment"},
 	"source/files":      {2, "source segment object"},
@@ -57,15 +58,15 @@ var rooms = map[string]room{
 	"record":            {3, "source schema column record/typed record/avro record/parquet"},
 	"record/typed":      {3, ""},
 	"record/avro":       {3, "record/typed"},
-	"record/parquet":    {3, "record/typed"},
+	"record/parquet":    {3, "record/typed thrift"},
 	"window":            {3, "source segment column"},
 	"dedup":             {3, "source segment column"},
 	"manifest":          {3, "schema segment source"},
 	"batch":             {4, "source record schema column window dedup manifest"},
-	"datafile":          {4, "schema column segment manifest"},
+	"datafile":          {4, "schema column segment manifest thrift"},
+	"commit":            {4, "manifest schema segment source source/files object"},
 	"retype":            {4, "record schema column source"},
 	"output":            {4, "datafile manifest column schema object"},
-	"commit":            {4, "manifest schema segment source source/files object"},
 	"pipeline":          {5, "batch datafile output commit manifest record window dedup source source/files source/kafka source/tail column schema segment object"},
 	"compact":           {5, "commit manifest datafile output retype record source source/files column schema segment object"},
 	"table":             {5, "commit manifest schema segment object"},
@@ -93,7 +94,9 @@ var vendors = map[string]string{
 	"github.com/aws/aws-lambda-go":  "lambda",
 	"github.com/minio/minio-go/v7":  "localdev",
 	"github.com/anishathalye/":      "localdev",
-	"github.com/parquet-go/":        "datafile record/parquet",
+	"github.com/parquet-go/":        "datafile record/parquet thrift",
+	"github.com/andybalholm/brotli": "record/parquet",
+	"github.com/pierrec/lz4":        "record/parquet",
 	"github.com/twmb/franz-go":      "source/kafka",
 	"github.com/urfave/cli/v2":      "cmd",
 	"github.com/bmatcuk/doublestar": "source/files",
@@ -108,7 +111,7 @@ var vendors = map[string]string{
 
 // pure are the rooms, and the deciding files, that take no store, context,
 // clock or randomness and start nothing.
-var pure = []string{"schema", "segment", "column", "record", "record/typed", "record/avro", "record/parquet", "window", "dedup", "manifest", "commit/decide*.go", "compact/plan*.go"}
+var pure = []string{"schema", "segment", "column", "thrift", "record", "record/typed", "record/avro", "record/parquet", "window", "dedup", "manifest", "commit/decide*.go", "compact/plan*.go"}
 
 // noRooms are names that say nothing.
 var noRooms = []string{"util", "utils", "common", "helper", "helpers", "types", "models", "pkg", "misc", "base"}

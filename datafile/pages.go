@@ -10,6 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"batcher/column"
+	"batcher/thrift"
 )
 
 // Sizes of what is read at once.
@@ -68,7 +69,7 @@ func (p *pageReader) next() error {
 		return fmt.Errorf("%w: %d rows are missing", ErrDamaged, p.rows)
 	}
 	var h format.PageHeader
-	size, err := decodeThrift(p.window, &h)
+	size, err := thrift.Decode(p.window, &h)
 	if err != nil {
 		return fmt.Errorf("%w: page header: %w", ErrDamaged, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"batcher/schema"
+	"batcher/thrift"
 )
 
 // Reader reads one data file. It may be used by several goroutines at once.
@@ -37,7 +38,7 @@ func Open(r io.ReaderAt, size int64) (f *Reader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := decodeThrift(footer, &f.meta); err != nil {
+	if _, err := thrift.Decode(footer, &f.meta); err != nil {
 		return nil, fmt.Errorf("%w: footer: %w", ErrDamaged, err)
 	}
 	if f.fields, err = fieldsOf(f.meta.Schema); err != nil {
