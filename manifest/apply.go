@@ -141,22 +141,34 @@ func checkBatch(p *Snapshot, m *Manifest) (string, string) {
 }
 
 // checkReplaced holds the objects whose rows are swapped against the ranges: each
-// is read from its beginning to its end.
+// was consumed before and is read from its beginning to its end. A range that
+// follows other content and replaces nothing has a name of its own.
 func checkReplaced(b *Batch) (string, string) {
 	if !b.Replaced.Loaded() || !b.Ranges.Loaded() {
 		return "", ""
 	}
-	whole := map[string]bool{}
+	whole, follows := map[string]bool{}, map[string]bool{}
 	for i := range b.Ranges.Items {
-		whole[b.Ranges.Items[i].Key] = b.Ranges.Items[i].From == 0 && b.Ranges.Items[i].Last
+		r := &b.Ranges.Items[i]
+		if source.KeyOf(r.Source()) != r.Key {
+			return broken("I14", "object %q is read under the name %q", r.Key, r.Source())
+		}
+		follows[r.Key] = !r.Was.IsZero() && r.Source() == r.Key
+		whole[r.Key] = !r.Was.IsZero() && r.From == 0 && r.Last
 	}
 	rows := int64(0)
 	for _, r := range b.Replaced.Items {
 		if !whole[r.Key] {
-			return broken("I14", "object %q is replaced and not read from its beginning to its end, once", r.Key)
+			return broken("I14", "object %q is replaced and not read from its beginning to its end, once, after other content", r.Key)
 		}
 		delete(whole, r.Key)
+		delete(follows, r.Key)
 		rows += r.Rows
+	}
+	for key, open := range follows {
+		if open {
+			return broken("I14", "another content of object %q is read under its name and replaces nothing", key)
+		}
 	}
 	if rows != b.Rows.Replaced {
 		return broken("I14", "replaced objects had %d rows, the batch says %d", rows, b.Rows.Replaced)
@@ -201,26 +213,42 @@ func checkProgress(p *Snapshot, m *Manifest) (string, string) {
 	if !m.Kind.consumes() && (after.Count != before.Count || after.Sum != before.Sum || !after.Newest.Equal(before.Newest) || !slices.Equal(after.Open, before.Open)) {
 		return broken("I4", "kind %s moves the progress", m.Kind)
 	}
-	if m.Batch == nil || !m.Batch.Ranges.Loaded() || !m.Batch.Replaced.Loaded() {
+	if m.Batch == nil || !m.Batch.Ranges.Loaded() {
 		return "", ""
 	}
 	return checkRanges(before, after, m)
 }
 
-// checkRanges holds the ranges of a batch against the progress before and after
-// it. An object that is replaced was consumed before, and is so afterwards.
-func checkRanges(before, after *source.FilesProgress, m *Manifest) (string, string) {
-	open := map[string]source.Position{}
-	for _, o := range before.Open {
-		open[o.Key] = o.Next
+// place is where an object stands, and the content that it follows.
+type place struct {
+	next source.Position
+	was  source.Hash
+}
+
+// completed is what the end of an object adds to the number of those consumed:
+// nothing where the key was consumed before.
+func (p place) completed() int64 {
+	if p.was.IsZero() {
+		return 1
 	}
-	done := before.Count - m.Batch.Replaced.Count
+	return 0
+}
+
+// checkRanges holds the ranges of a batch against the progress before and after
+// it.
+func checkRanges(before, after *source.FilesProgress, m *Manifest) (string, string) {
+	open := map[string]place{}
+	for _, o := range before.Open {
+		open[o.Key] = place{o.Next, o.Was}
+	}
+	done := before.Count
 	for _, g := range m.Gaps {
-		if next, ok := open[g.Key]; !ok || int64(next) != g.From {
+		o, ok := open[g.Key]
+		if !ok || int64(o.next) != g.From {
 			return broken("I4", "a gap in object %q from %d, which does not stand open there", g.Key, g.From)
 		}
 		delete(open, g.Key)
-		done++
+		done += o.completed()
 	}
 	seen := map[string]bool{}
 	for _, r := range m.Batch.Ranges.Items {
@@ -228,25 +256,26 @@ func checkRanges(before, after *source.FilesProgress, m *Manifest) (string, stri
 			return broken("I5", "object %q stands twice in the batch", r.Key)
 		}
 		seen[r.Key] = true
-		if r.From != open[r.Key] {
-			return broken("I4", "object %q is read from %d, its next position is %d", r.Key, r.From, open[r.Key])
+		o, begun := open[r.Key]
+		if r.From != o.next || begun && r.Was != o.was {
+			return broken("I4", "object %q is read from %d after %s, its next position is %d after %s", r.Key, r.From, r.Was, o.next, o.was)
 		}
 		delete(open, r.Key)
-		if r.Last {
-			done++
+		if now := (place{r.To, r.Was}); r.Last {
+			done += now.completed()
 		} else {
-			open[r.Key] = r.To
+			open[r.Key] = now
 		}
 	}
 	if after.Count != done {
-		return broken("I4", "%d objects consumed before, %d replaced, %d completed do not make %d", before.Count, m.Batch.Replaced.Count, done+m.Batch.Replaced.Count-before.Count, after.Count)
+		return broken("I4", "%d objects consumed before and %d completed do not make %d", before.Count, done-before.Count, after.Count)
 	}
 	if len(after.Open) != len(open) {
 		return broken("I4", "%d objects stand open, the ranges leave %d", len(after.Open), len(open))
 	}
 	for _, o := range after.Open {
-		if next, ok := open[o.Key]; !ok || next != o.Next {
-			return broken("I4", "object %q stands open at %d, the ranges leave it at %d", o.Key, o.Next, next)
+		if left, ok := open[o.Key]; !ok || left != (place{o.Next, o.Was}) {
+			return broken("I4", "object %q stands open at %d after %s, the ranges leave it at %d after %s", o.Key, o.Next, o.Was, left.next, left.was)
 		}
 	}
 	return "", ""

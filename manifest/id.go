@@ -42,7 +42,8 @@ func unhex(what string, dst, text []byte) error {
 // NewBatchID returns the name of a batch: the first 16 bytes of SHA-256 over
 // the pipeline id, the generation and the ranges actually read, in their order.
 // It depends on nothing else, so a retry that reads the same ranges gets the
-// same id.
+// same id. Of a range that follows other content of its key that content and the
+// modification time count too: a content that comes back has another id.
 func NewBatchID(pipeline string, g Generation, ranges []source.Range) BatchID {
 	h := sha256.New()
 	var n [8]byte
@@ -63,6 +64,11 @@ func NewBatchID(pipeline string, g Generation, ranges []source.Range) BatchID {
 		number(ranges[i].Size)
 		number(int64(ranges[i].From))
 		number(int64(ranges[i].To))
+		if was := ranges[i].Was; !was.IsZero() {
+			text(was.String())
+			number(ranges[i].Modified.Unix())
+			number(int64(ranges[i].Modified.Nanosecond()))
+		}
 	}
 	return BatchID(h.Sum(nil)[:16])
 }

@@ -120,12 +120,12 @@ type Batch struct {
 	Bytes    int64                  `json:"bytes"` // decoded bytes read
 }
 
-// Replaced is a consumed object of which all rows, good and dead, are swapped for
-// those of another content, or of the same content read again.
+// Replaced is a consumed object of which all rows, good and dead and under
+// whatever name (source.KeyOf), are swapped for those of another content, or of the
+// same content read again. Its range says what content was there.
 type Replaced struct {
-	Key  string      `json:"key"`
-	Was  source.Hash `json:"was"`  // identity hash that its entry had
-	Rows int64       `json:"rows"` // that it had in all tables, and that are taken away
+	Key  string `json:"key"`
+	Rows int64  `json:"rows"` // that it had in all tables, and that are taken away
 }
 
 // Letters says what a replay manifest did to dead letters. Every letter that it

@@ -103,10 +103,15 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, r := next(t, manifest.Replace)
+	replaced(r)
+	_, f := follows(t)
 	byRef := segment.List[manifest.File]{Ref: &segment.Ref{Key: "k", Offset: 1, Size: 2}, Count: 3}
 	for name, make := range map[string]func() ([]byte, error){
 		"genesis-v1.json": func() ([]byte, error) { return manifest.EncodeManifest(g) },
 		"data-v1.json":    func() ([]byte, error) { return manifest.EncodeManifest(d) },
+		"replace-v1.json": func() ([]byte, error) { return manifest.EncodeManifest(r) },
+		"append-v1.json":  func() ([]byte, error) { return manifest.EncodeManifest(f) },
 		"format-v1.json": func() ([]byte, error) {
 			return manifest.EncodeFormat(manifest.FormatFile{Format: 1, Pipeline: g.Pipeline})
 		},

@@ -55,9 +55,9 @@ func swap(m *manifest.Manifest, table string, rows int64) {
 // replaced makes a good replace manifest: the first object is read again, and has
 // one record more.
 func replaced(m *manifest.Manifest) {
-	ranges := []source.Range{{Key: "a/1.ndjson", ETag: `"e9"`, Size: 120, To: 120, Last: true, Records: 4}}
+	ranges := []source.Range{{Key: "a/1.ndjson", Was: source.Hash{4}, ETag: `"e9"`, Size: 120, To: 120, Last: true, Records: 4}}
 	m.Batch = &manifest.Batch{Ranges: segment.Of(ranges), Objects: 1, Rows: manifest.RowCounts{Read: 4, Written: 4, Replaced: 3},
-		Replaced: segment.Of([]manifest.Replaced{{Key: "a/1.ndjson", Was: source.Hash{4}, Rows: 3}})}
+		Replaced: segment.Of([]manifest.Replaced{{Key: "a/1.ndjson", Rows: 3}})}
 	rename(m)
 	swap(m, "events", 5)
 }
@@ -138,6 +138,12 @@ func TestApplyHoldsReplacementsToTheirKind(t *testing.T) {
 		{manifest.Replace, "I14", "a row is lost", func(m *manifest.Manifest) { swap(m, "events", 4) }},
 		{manifest.Replace, "I14", "nothing is replaced", func(m *manifest.Manifest) { m.Batch.Replaced = segment.List[manifest.Replaced]{} }},
 		{manifest.Replace, "I14", "what is replaced is not read", func(m *manifest.Manifest) { m.Batch.Replaced.Items[0].Key = "x" }},
+		{manifest.Replace, "I14", "it was not consumed before", func(m *manifest.Manifest) { m.Batch.Ranges.Items[0].Was = source.Hash{}; rename(m) }},
+		{manifest.Replace, "I14", "it has another's name", func(m *manifest.Manifest) { m.Batch.Ranges.Items[0].Name = "b"; rename(m) }},
+		{manifest.Replace, "I14", "another one is read after other content and replaces nothing", func(m *manifest.Manifest) {
+			m.Batch.Ranges = segment.Of(append(slices.Clone(m.Batch.Ranges.Items), source.Range{Key: "b", Was: source.Hash{5}, Last: true}))
+			rename(m)
+		}},
 		{manifest.Replace, "I14", "it is read in part", func(m *manifest.Manifest) { m.Batch.Ranges.Items[0].From = 1; rename(m) }},
 		{manifest.Replace, "I14", "other rows were there", func(m *manifest.Manifest) { m.Batch.Replaced.Items[0].Rows++ }},
 		{manifest.Replace, "I4", "the object counts twice", func(m *manifest.Manifest) { f := *m.Progress.Files; f.Count++; m.Progress.Files = &f }},
