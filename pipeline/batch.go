@@ -243,7 +243,7 @@ func (r *run) remember(ctx context.Context) error {
 // advanceBy computes the progress after a batch on whatever parent it meets.
 func (r *run) advanceBy(delta files.Delta) commit.Advance {
 	return func(ctx context.Context, parent *source.FilesProgress, pack *segment.Pack) (*source.FilesProgress, []manifest.Touched, error) {
-		if err := r.Set.Prepare(ctx, parent); err != nil {
+		if err := r.Set.Prepare(ctx, parent, delta); err != nil {
 			return nil, nil, err
 		}
 		var touched []manifest.Touched
