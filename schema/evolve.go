@@ -1,39 +1,9 @@
 package schema
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
-
-// Rules bound what inference makes of nested values, and say how columns are
-// named. A zero member means its default.
-type Rules struct {
-	Names      Naming
-	MaxDepth   int   // structs and lists inside each other within a column; 4
-	MaxLeaves  int   // leaves of one column; 128
-	MinRecords int64 // records in which an object must be seen to become a struct; 100
-	MaxColumns int   // leaves of the table; 0 means no bound
-	Pins       []Pin // what is declared: bounds do not apply to it
-	Growth     Growth
-}
-
-// Growth says which fields may become columns.
-type Growth uint8
-
-// The growths.
-const (
-	Open   Growth = iota // all
-	Listed               // those that are pinned, and what lies in a struct that is pinned without fields
-)
-
-// WithDefaults returns the rules with every zero replaced by its default.
-func (r Rules) WithDefaults() Rules {
-	r.MaxDepth = min(cmp.Or(r.MaxDepth, 4), 32) // a schema holds 64 levels, lists count twice
-	r.MaxLeaves = cmp.Or(r.MaxLeaves, 128)
-	r.MinRecords = cmp.Or(r.MinRecords, 100)
-	return r
-}
 
 // minAppearance is the share of an object's occurrences in which its keys must
 // stand on average. Below it the keys are data (ids, dates, host names) rather
@@ -57,8 +27,8 @@ type Added struct {
 // not take change nothing. Neither argument is changed.
 func Evolve(published *Schema, seen *Shape, rules Rules) (*Schema, []Added) {
 	next := published.Clone()
-	g := &grower{rules: rules.WithDefaults(), schema: next, room: -1}
-	pins := rules.Pinned()
+	g := &grower{rules: rules.Under(published), schema: next, room: -1}
+	pins := g.rules.Pinned()
 	if rules.MaxColumns > 0 {
 		width := Type{Kind: Struct, Fields: next.Fields}.Width()
 		g.room = max(0, rules.MaxColumns-width)
@@ -72,6 +42,7 @@ func Evolve(published *Schema, seen *Shape, rules Rules) (*Schema, []Added) {
 	}
 	g.leaves = -1
 	next.Fields = g.add(next.Fields, place{seen, pins}, "", 0)
+	g.derive()
 	return next, g.added
 }
 
@@ -99,6 +70,18 @@ type grower struct {
 	added  []Added
 }
 
+// derive adds the derived columns that are not there yet.
+func (g *grower) derive() {
+	for _, d := range g.rules.Derived {
+		if slices.ContainsFunc(g.schema.Fields, func(f Field) bool { return f.Name == d.Name }) {
+			continue
+		}
+		f := Field{Name: d.Name, Type: d.Type()}
+		g.number(&f)
+		g.schema.Fields = append(g.schema.Fields, f)
+	}
+}
+
 // grow adds to the structs inside a published type.
 func (g *grower) grow(t *Type, at place, path string, depth int) {
 	if at.seen == nil && !at.pins.Fixed() {
@@ -119,6 +102,11 @@ func (g *grower) grow(t *Type, at place, path string, depth int) {
 // add appends the fields of the place that are not there yet.
 func (g *grower) add(fields []Field, at place, path string, depth int) []Field {
 	known, taken := map[string]bool{}, map[string]bool{}
+	if depth == 0 {
+		for _, d := range g.rules.Derived {
+			taken[d.Name] = true
+		}
+	}
 	for _, f := range fields {
 		known[f.Key], taken[f.Name] = true, true
 	}

@@ -12,7 +12,8 @@ type Pinned struct {
 	pin     *Pin
 	kind    Kind // declared here or implied by pins below: Struct or List
 	typ     Type // declared, unless the fields of a struct or an element say it
-	open    bool // keys without a pin become fields here
+	listed  bool // keys without a pin are asked for here
+	open    bool // and become fields
 	fields  map[string]*Pinned
 	element *Pinned
 }
@@ -29,7 +30,7 @@ func (r Rules) Pinned() *Pinned {
 		at.pin = p
 		at.declare(p.Type)
 	}
-	root.inherit(r.Growth)
+	root.inherit(!r.OnlyListed, r.frozen)
 	return root
 }
 
@@ -62,21 +63,23 @@ func (p *Pinned) declare(t Type) {
 		}
 	case List:
 		p.step(Step{Element: true}).declare(t.Fields[0].Type)
+	case Map:
+		p.element = &Pinned{}
+		p.element.declare(t.Fields[1].Type)
 	}
 }
 
-// inherit says where keys without a pin become fields: everywhere, or only in
-// structs that were declared without fields.
-func (p *Pinned) inherit(g Growth) {
-	if p.typ.Kind == Struct && len(p.typ.Fields) == 0 {
-		g = Open
-	}
-	p.open = g == Open
+// inherit says where keys without a pin are listed: everywhere or only in structs
+// that were declared without fields; and that they become fields there, unless
+// the table is frozen.
+func (p *Pinned) inherit(listed, frozen bool) {
+	p.listed = listed || p.typ.Kind == Struct && len(p.typ.Fields) == 0
+	p.open = p.listed && !frozen
 	for _, f := range p.fields {
-		f.inherit(g)
+		f.inherit(p.listed, frozen)
 	}
 	if p.element != nil {
-		p.element.inherit(g)
+		p.element.inherit(p.listed, frozen)
 	}
 }
 
@@ -85,15 +88,15 @@ func (p *Pinned) Field(key string) *Pinned {
 	if f := p.fields[key]; f != nil {
 		return f
 	}
-	return &Pinned{open: p.open}
+	return &Pinned{listed: p.listed, open: p.open}
 }
 
-// Element returns the place of the elements, never nil.
+// Element returns the place of a list's elements or a map's values, never nil.
 func (p *Pinned) Element() *Pinned {
 	if p.element != nil {
 		return p.element
 	}
-	return &Pinned{open: p.open}
+	return &Pinned{listed: p.listed, open: p.open}
 }
 
 // Fixed says whether the pins decide the type of the place.
@@ -101,6 +104,10 @@ func (p *Pinned) Fixed() bool { return p.kind != None }
 
 // Open says whether keys without a pin become fields of the place.
 func (p *Pinned) Open() bool { return p.open }
+
+// Listed says whether keys without a pin are asked for at all: if not, only
+// pinned columns are.
+func (p *Pinned) Listed() bool { return p.listed }
 
 // Default is the JSON scalar for records without the key, or "".
 func (p *Pinned) Default() string {
@@ -146,7 +153,7 @@ type PinError struct {
 
 // Error gives the difference.
 func (e *PinError) Error() string {
-	return fmt.Sprintf("column %s is published as %s, but schema.columns declares %s", e.Column, e.Is, e.Want)
+	return fmt.Sprintf("column %s is published as %s, but the pipeline file declares %s", e.Column, e.Is, e.Want)
 }
 
 // CheckPublished says which pin the published columns do not follow: types and
@@ -165,6 +172,11 @@ func (r Rules) CheckPublished(published *Schema) error {
 		}
 		if err := p.check(f.Type, f.Name); err != nil {
 			return err
+		}
+	}
+	for _, d := range r.Derived {
+		if key := keyOf[d.Name]; key != "" {
+			return &PinError{Column: d.Name, Is: "the column of a field", Want: "it as derived from " + d.From}
 		}
 	}
 	for _, pin := range r.Pins {

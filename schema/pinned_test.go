@@ -38,30 +38,30 @@ func TestPins_DecideWhatIsPublished(t *testing.T) {
 		record(root, 1, "a", schema.SawText, "n", schema.SawInt, "o", []any{"x", schema.SawInt, "Y", schema.SawText}, "l", list{[]any{"p", schema.SawFloat}}, "nil", nil)
 	}
 	for name, c := range map[string]struct {
-		pins   []string
-		growth schema.Growth
-		want   string
+		pins []string
+		only bool
+		want string
 	}{
-		"none":                    {nil, schema.Open, "struct<a:string,l:json,n:int64,o:json>"},
-		"a type":                  {[]string{"n float64"}, schema.Open, "struct<a:string,l:json,n:float64,o:json>"},
-		"a type nothing fits":     {[]string{"a int32"}, schema.Open, "struct<a:int32,l:json,n:int64,o:json>"},
-		"a name":                  {[]string{"n int64 number", "A string a"}, schema.Open, "struct<a:string,a_2:string,l:json,number:int64,o:json>"},
-		"what was never seen":     {[]string{"new decimal(18,2)", "nil date"}, schema.Open, "struct<a:string,l:json,n:int64,new:decimal(18,2),nil:date,o:json>"},
-		"a struct, inferred":      {[]string{"o struct"}, schema.Open, "struct<a:string,l:json,n:int64,o:struct<x:int64,y:string>>"},
-		"a struct, nothing there": {[]string{"q struct"}, schema.Open, "struct<a:string,l:json,n:int64,o:json>"},
-		"a struct, listed":        {[]string{"o struct<x:int32,New:date>"}, schema.Open, "struct<a:string,l:json,n:int64,o:struct<new:date,x:int32,y:string>>"},
-		"a nested place":          {[]string{"o.x float64", "q.r.s bytes"}, schema.Open, "struct<a:string,l:json,n:int64,o:struct<x:float64,y:string>,q:struct<r:struct<s:bytes>>>"},
-		"in a list":               {[]string{"l[].p decimal(9,2)"}, schema.Open, "struct<a:string,l:list<struct<p:decimal(9,2)>>,n:int64,o:json>"},
-		"elements":                {[]string{"l[] struct"}, schema.Open, "struct<a:string,l:list<struct<p:float64>>,n:int64,o:json>"},
-		"elements, nothing there": {[]string{"m[] struct"}, schema.Open, "struct<a:string,l:json,n:int64,o:json>"},
-		"a map":                   {[]string{"o map<string,struct<B:int64,b:date>>"}, schema.Open, "struct<a:string,l:json,n:int64,o:map<string,struct<b:date,b_2:int64>>>"},
-		"a list as json":          {[]string{"l json"}, schema.Open, "struct<a:string,l:json,n:int64,o:json>"},
-		"only listed":             {[]string{"n int32", "o.x int64"}, schema.Listed, "struct<n:int32,o:struct<x:int64>>"},
-		"only listed, a struct":   {[]string{"o struct"}, schema.Listed, "struct<o:struct<x:int64,y:string>>"},
-		"only listed, its fields": {[]string{"o struct<x:int64>"}, schema.Listed, "struct<o:struct<x:int64>>"},
+		"none":                    {nil, false, "struct<a:string,l:json,n:int64,o:json>"},
+		"a type":                  {[]string{"n float64"}, false, "struct<a:string,l:json,n:float64,o:json>"},
+		"a type nothing fits":     {[]string{"a int32"}, false, "struct<a:int32,l:json,n:int64,o:json>"},
+		"a name":                  {[]string{"n int64 number", "A string a"}, false, "struct<a:string,a_2:string,l:json,number:int64,o:json>"},
+		"what was never seen":     {[]string{"new decimal(18,2)", "nil date"}, false, "struct<a:string,l:json,n:int64,new:decimal(18,2),nil:date,o:json>"},
+		"a struct, inferred":      {[]string{"o struct"}, false, "struct<a:string,l:json,n:int64,o:struct<x:int64,y:string>>"},
+		"a struct, nothing there": {[]string{"q struct"}, false, "struct<a:string,l:json,n:int64,o:json>"},
+		"a struct, listed":        {[]string{"o struct<x:int32,New:date>"}, false, "struct<a:string,l:json,n:int64,o:struct<new:date,x:int32,y:string>>"},
+		"a nested place":          {[]string{"o.x float64", "q.r.s bytes"}, false, "struct<a:string,l:json,n:int64,o:struct<x:float64,y:string>,q:struct<r:struct<s:bytes>>>"},
+		"in a list":               {[]string{"l[].p decimal(9,2)"}, false, "struct<a:string,l:list<struct<p:decimal(9,2)>>,n:int64,o:json>"},
+		"elements":                {[]string{"l[] struct"}, false, "struct<a:string,l:list<struct<p:float64>>,n:int64,o:json>"},
+		"elements, nothing there": {[]string{"m[] struct"}, false, "struct<a:string,l:json,n:int64,o:json>"},
+		"a map":                   {[]string{"o map<string,struct<B:int64,b:date>>"}, false, "struct<a:string,l:json,n:int64,o:map<string,struct<b:date,b_2:int64>>>"},
+		"a list as json":          {[]string{"l json"}, false, "struct<a:string,l:json,n:int64,o:json>"},
+		"only listed":             {[]string{"n int32", "o.x int64"}, true, "struct<n:int32,o:struct<x:int64>>"},
+		"only listed, a struct":   {[]string{"o struct"}, true, "struct<o:struct<x:int64,y:string>>"},
+		"only listed, its fields": {[]string{"o struct<x:int64>"}, true, "struct<o:struct<x:int64>>"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rules := schema.Rules{Pins: pinsOf(t, c.pins...), Growth: c.growth}
+			rules := schema.Rules{Pins: pinsOf(t, c.pins...), OnlyListed: c.only}
 			s, _ := infer(rules, seen)
 			if got := text(s); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
@@ -85,7 +85,7 @@ func TestPins_AreAddedToWhatIsPublished(t *testing.T) {
 	published, _ := infer(schema.Rules{MinRecords: 1}, func(root *schema.Shape) {
 		record(root, 1, "a", schema.SawInt, "o", []any{"x", schema.SawInt})
 	})
-	rules := schema.Rules{Pins: pinsOf(t, "b date", "o.y bytes"), Growth: schema.Listed}
+	rules := schema.Rules{Pins: pinsOf(t, "b date", "o.y bytes"), OnlyListed: true}
 	next, added := schema.Evolve(published, &schema.Shape{}, rules)
 	if got, want := text(next), "struct<a:int64,o:struct<x:int64,y:bytes>,b:date>"; got != want || len(added) != 2 {
 		t.Errorf("got %s, want %s (%v)", got, want, added)
@@ -113,22 +113,22 @@ func TestCheckPublished(t *testing.T) {
 	})
 	for pin, want := range map[string]string{
 		"price int64": "", "o struct": "", "o struct<x:int64>": "", "o struct<new:date>": "", "o.x int64": "", "l[].p float64": "", "tags list<string>": "", "j json": "", "new date": "", "price int64 price": "",
-		"price float64":          "column price is published as int64, but schema.columns declares float64",
-		"price decimal(5,2)":     "column price is published as int64, but schema.columns declares decimal(5,2)",
-		"price int64 cost":       "column price is published as price, but schema.columns declares the name cost",
-		"new date price":         "column price is published as the column of another field, but schema.columns declares it for new",
-		"o json":                 "column o is published as struct<x:int64>, but schema.columns declares json",
-		"o.x string":             "column o.x is published as int64, but schema.columns declares string",
-		"o map<string,int64>":    "column o is published as struct<x:int64>, but schema.columns declares map<string,int64>",
-		"l[].p decimal(5,2)":     "column l[].p is published as float64, but schema.columns declares decimal(5,2)",
-		"l[] json":               "column l[] is published as struct<p:float64>, but schema.columns declares json",
-		"tags list<json>":        "column tags[] is published as string, but schema.columns declares json",
-		"j struct":               "column j is published as json, but schema.columns declares struct",
-		"j list<string>":         "column j is published as json, but schema.columns declares list<string>",
-		"j[].a date":             "column j is published as json, but schema.columns declares list",
-		"price.cents int64":      "column price is published as int64, but schema.columns declares struct",
-		"o struct<x:int32>":      "column o.x is published as int64, but schema.columns declares int32",
-		"tags list<list<int32>>": "column tags[] is published as string, but schema.columns declares list<int32>",
+		"price float64":          "column price is published as int64, but the pipeline file declares float64",
+		"price decimal(5,2)":     "column price is published as int64, but the pipeline file declares decimal(5,2)",
+		"price int64 cost":       "column price is published as price, but the pipeline file declares the name cost",
+		"new date price":         "column price is published as the column of another field, but the pipeline file declares it for new",
+		"o json":                 "column o is published as struct<x:int64>, but the pipeline file declares json",
+		"o.x string":             "column o.x is published as int64, but the pipeline file declares string",
+		"o map<string,int64>":    "column o is published as struct<x:int64>, but the pipeline file declares map<string,int64>",
+		"l[].p decimal(5,2)":     "column l[].p is published as float64, but the pipeline file declares decimal(5,2)",
+		"l[] json":               "column l[] is published as struct<p:float64>, but the pipeline file declares json",
+		"tags list<json>":        "column tags[] is published as string, but the pipeline file declares json",
+		"j struct":               "column j is published as json, but the pipeline file declares struct",
+		"j list<string>":         "column j is published as json, but the pipeline file declares list<string>",
+		"j[].a date":             "column j is published as json, but the pipeline file declares list",
+		"price.cents int64":      "column price is published as int64, but the pipeline file declares struct",
+		"o struct<x:int32>":      "column o.x is published as int64, but the pipeline file declares int32",
+		"tags list<list<int32>>": "column tags[] is published as string, but the pipeline file declares list<int32>",
 	} {
 		err := schema.Rules{Pins: pinsOf(t, pin)}.CheckPublished(published)
 		var pe *schema.PinError
@@ -140,5 +140,34 @@ func TestCheckPublished(t *testing.T) {
 		} else if want != "" {
 			t.Errorf("%s: fits, want %s", pin, want)
 		}
+	}
+}
+
+// TestContract_KeepsColumnsOut: once a table has columns only pins and derived
+// columns are added, in structs too.
+func TestContract_KeepsColumnsOut(t *testing.T) {
+	seen := func(root *schema.Shape) {
+		record(root, 1, "a", schema.SawInt, "b", schema.SawText, "o", []any{"x", schema.SawInt, "y", schema.SawInt})
+	}
+	first := schema.Rules{MinRecords: 1, Contract: schema.Freeze, Derived: []schema.Derived{{Name: "b", From: "ts"}}}
+	s, _ := infer(first, func(root *schema.Shape) { record(root, 1, "a", schema.SawInt, "o", []any{"x", schema.SawInt}) })
+	if got, want := text(s), "struct<a:int64,o:struct<x:int64>,b:date>"; got != want || first.Under(schema.New()).Frozen() {
+		t.Errorf("a new table: got %s, want %s", got, want)
+	}
+	var root schema.Shape
+	seen(&root)
+	for _, contract := range []schema.Contract{schema.Freeze, schema.DiscardValue, schema.DiscardRow} {
+		rules := schema.Rules{Contract: contract, Pins: pinsOf(t, "p date", "q struct"), Derived: []schema.Derived{{Name: "b", From: "ts"}, {Name: "ts_hour", From: "ts", Part: schema.Hour}}}
+		next, added := schema.Evolve(s, &root, rules)
+		if got, want := text(next), "struct<a:int64,o:struct<x:int64>,b:date,p:date,ts_hour:string>"; got != want || len(added) != 1 {
+			t.Errorf("%d: got %s, want %s (%v)", contract, got, want, added)
+		}
+		if !rules.Under(s).Frozen() || rules.Under(schema.New()).Frozen() || rules.Under(schema.New()).Under(s).Frozen() {
+			t.Error("frozen is not what the published schema says")
+		}
+	}
+	next, _ := schema.Evolve(s, &root, schema.Rules{MinRecords: 1})
+	if got, want := text(next), "struct<a:int64,o:struct<x:int64,y:int64>,b:date,b_2:string>"; got != want {
+		t.Errorf("evolving: got %s, want %s", got, want)
 	}
 }

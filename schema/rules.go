@@ -1,0 +1,86 @@
+package schema
+
+import "cmp"
+
+// Rules say how a table may grow: how columns are named, what inference makes of
+// nested values, what is declared, and what may be added at all. A zero member
+// means its default.
+type Rules struct {
+	Names      Naming
+	MaxDepth   int       // structs and lists inside each other within a column; 4
+	MaxLeaves  int       // leaves of one column; 128
+	MinRecords int64     // records in which an object must be seen to become a struct; 100
+	MaxColumns int       // leaves of the table; 0 means no bound
+	Pins       []Pin     // what is declared: bounds do not apply to it
+	OnlyListed bool      // only what is pinned becomes a column, and what lies in a struct pinned without fields
+	Contract   Contract  // what may become a column once the table has columns
+	Derived    []Derived // columns that follow from others
+
+	under  bool // Under was called
+	frozen bool // nothing but what is pinned may be added
+}
+
+// Contract says what becomes of a field that the table has no column for, and of
+// a value that its column does not take. Whatever it says, a table without
+// columns gets them from the first batch, and pins may add columns to any table.
+type Contract uint8
+
+// The contracts.
+const (
+	Evolving     Contract = iota // the field becomes a column, the value is rescued
+	Freeze                       // either fails the batch
+	DiscardValue                 // either is counted and not stored
+	DiscardRow                   // either makes a dead letter of the record
+)
+
+// Derived is a column that follows from another one, row by row.
+type Derived struct {
+	Name string // of the column: no input feeds it
+	From string // name of a timestamp column
+	Part Part
+}
+
+// Part is a part of an instant.
+type Part uint8
+
+// The parts, in UTC.
+const (
+	Day  Part = iota // a Date
+	Hour             // a String: 2026-11-30T08
+)
+
+// Type is the type of the derived column.
+func (d Derived) Type() Type {
+	if d.Part == Hour {
+		return Type{Kind: String}
+	}
+	return Type{Kind: Date}
+}
+
+// Under returns the rules for what may follow a published schema, with every
+// zero replaced by its default. They hold for all that is learned on top of it.
+func (r Rules) Under(published *Schema) Rules {
+	if r.under {
+		return r
+	}
+	r = r.WithDefaults()
+	r.under = true
+	if r.Contract != Evolving {
+		for _, f := range published.Fields {
+			r.frozen = r.frozen || f.ID > LastReserved && f.Key != ""
+		}
+	}
+	return r
+}
+
+// Frozen says whether the contract keeps fields without a pin from becoming
+// columns.
+func (r Rules) Frozen() bool { return r.frozen }
+
+// WithDefaults returns the rules with every zero replaced by its default.
+func (r Rules) WithDefaults() Rules {
+	r.MaxDepth = min(cmp.Or(r.MaxDepth, 4), 32) // a schema holds 64 levels, lists count twice
+	r.MaxLeaves = cmp.Or(r.MaxLeaves, 128)
+	r.MinRecords = cmp.Or(r.MinRecords, 100)
+	return r
+}
