@@ -1,9 +1,10 @@
-// Package record turns the bytes of one format into typed columns under a
-// schema: newline-delimited JSON, plain, gzip or zstd.
+// Package record turns the bytes of objects into typed columns under a schema:
+// JSON by lines, as documents or inside of envelopes, CSV, lines of text, in
+// UTF-8 or another encoding, compressed or not. docs/FORMATS.md has the rules.
 //
-// Duty: cut objects into records, give each its position and id, scan it
-// straight into column vectors, learn the types of new columns on the way, and
-// set aside what cannot become a row.
+// Duty: tell the format of an object, cut it into records, give each its
+// position and id, scan it straight into column vectors, learn the types of new
+// columns on the way, and set aside what cannot become a row.
 //
 // Invariants: every record becomes exactly one row or one dead letter; a record
 // is known by its source and the position of its first byte, before anything in
@@ -15,8 +16,8 @@
 // It never opens anything itself, never retries, and keeps no more of an object
 // than a bounded part.
 //
-// What a column takes, null apart, which any column takes and which is the same
-// as a missing key:
+// What a column takes of JSON, null apart, which any column takes and which is
+// the same as a missing key:
 //
 //	bool           true and false
 //	int64, int32   whole numbers in range, without point and exponent
@@ -31,6 +32,10 @@
 //	json           anything, as its text
 //	struct, map    objects
 //	list           lists
+//
+// A cell of CSV is text; a column takes it where it takes that text as a string,
+// or as the JSON number or bool it spells, but a number only in the one spelling
+// in which it is printed again; nested and json columns read it as JSON.
 //
 // What does not fit is null in its column and stands in _rescued, a JSON object
 // from place to value as received. A place is spelled with the names of columns:
@@ -138,20 +143,24 @@ const KeptBytes = 64 << 10
 
 // DeadLetter is a record that cannot become a row.
 //
-//	stage   code            the record
-//	length  too_long        is longer than Limits.MaxRecordBytes
-//	utf8    invalid_utf8    is not UTF-8
-//	utf8    lone_surrogate  has half of a surrogate pair in an escape
-//	syntax  syntax          is not JSON
-//	syntax  trailing        has something behind its object
-//	syntax  too_deep        is nested deeper than Limits.MaxDepth
-//	schema  not_object      is JSON, but not an object
-//	schema  duplicate_key   has a key twice in one object that becomes columns
+//	stage     code            the record
+//	length    too_long        is longer than Limits.MaxRecordBytes
+//	utf8      invalid_utf8    is not UTF-8, or what was no letter of its encoding
+//	utf8      lone_surrogate  has half of a surrogate pair in an escape
+//	syntax    syntax          is not JSON
+//	syntax    trailing        has something behind its object
+//	syntax    too_deep        is nested deeper than Limits.MaxDepth
+//	syntax    ragged          has more or fewer cells than the header
+//	syntax    bad_quote       has something between a closing quote and the next delimiter
+//	syntax    open_quote      has a quoted cell that does not end, or not within Limits.MaxRecordBytes; only its first line is the record
+//	envelope  no_records      is an envelope without an array of records where Format.Unnest says, or is no envelope
+//	schema    not_object      is JSON, but not an object
+//	schema    duplicate_key   has a key twice in one object that becomes columns
 type DeadLetter struct {
 	Source  string
 	Offset  int64  // position of its first byte
-	Raw     []byte // as received, without the newline, cut to KeptBytes
-	Length  int64  // true length in bytes
+	Raw     []byte // as received, but as UTF-8, without the newline, cut to KeptBytes
+	Length  int64  // true length of Raw in bytes
 	Stage   string // which step refused it
 	Code    string // why, for machines
 	Message string // why, for people
@@ -174,7 +183,7 @@ type Result struct {
 	Bytes     int64           // decoded bytes, To - From
 	IDSum     source.Hash     // sum of the records' IDHash modulo 2^128
 	Content   source.Hash     // head of the SHA-256 of the stored bytes; only if Last
-	Container string          // plain, gzip or zstd
+	Container string          // plain, gzip, zstd, bzip2 or snappy
 }
 
 // IDHash returns the hash of a record's id: XXH3-128 of the source's name and
