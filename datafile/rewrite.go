@@ -113,19 +113,19 @@ func eachRecord(b *column.Block, each func(source []byte, offset int64) bool) er
 	return nil
 }
 
-// MayHold says whether a file can have rows of a source, by its statistics alone:
-// if not there is no need to read it.
-func MayHold(f *manifest.File, source string) bool {
+// MayHold says whether a file can have rows of sources from first to last, both
+// included, by its statistics alone: if not there is no need to read it.
+func MayHold(f *manifest.File, first, last string) bool {
 	i := slices.IndexFunc(f.Columns, func(c manifest.ColumnStats) bool { return c.ID == schema.SourceID })
 	if i < 0 {
 		return true
 	}
 	least, bounded := textStat(f.Columns[i].Min)
-	if bounded && source < least {
+	if bounded && last < least {
 		return false
 	}
 	most, bounded := textStat(f.Columns[i].Max)
-	return !bounded || source <= most
+	return !bounded || first <= most
 }
 
 // textStat reads the bound of a string column, if there is one.

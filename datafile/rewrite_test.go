@@ -142,12 +142,18 @@ func TestStatisticsSayWhichFilesMayHoldASource(t *testing.T) {
 		}
 		_, f := write(t, datafile.Options{}, shred(every(), rows))
 		for source, want := range c.may {
-			if got := datafile.MayHold(&f, source); got != want {
+			if got := datafile.MayHold(&f, source, source); got != want {
 				t.Errorf("%q: may hold %q: %v", c.sources, source, got)
 			}
 		}
 	}
-	if !datafile.MayHold(&manifest.File{}, "x") {
+	_, f := write(t, datafile.Options{}, shred(every(), []row{{"_source": "c", "_offset": int64(0)}}))
+	for span, want := range map[[2]string]bool{{"a", "b"}: false, {"a", "c"}: true, {"a", "d"}: true, {"c", "d"}: true, {"d", "e"}: false} {
+		if got := datafile.MayHold(&f, span[0], span[1]); got != want {
+			t.Errorf("may hold %v: %v", span, got)
+		}
+	}
+	if !datafile.MayHold(&manifest.File{}, "x", "x") {
 		t.Error("a file without statistics may hold anything")
 	}
 }
