@@ -178,6 +178,8 @@ func (s *Source) resolveOne(r source.Range, known *view, next map[string]source.
 	}
 	_, to := span(r)
 	switch {
+	case !r.Was.IsZero() && s.cfg.OnChange == ReplaceChanged && (r.From != 0 || !r.Last):
+		return CoveredSome, &GapError{Key: r.Key, Position: 0, Reason: "what replaces an object is the whole of another"}
 	case r.From > open.Next || r.To < r.From:
 		return CoveredSome, &GapError{Key: r.Key, Position: open.Next, Reason: fmt.Sprintf("the range [%d, %d) begins behind it", r.From, r.To)}
 	case begun && to <= open.Next:

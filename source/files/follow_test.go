@@ -226,6 +226,14 @@ func TestResolveAnswersARangeThatFollowsAnEntry(t *testing.T) {
 		if err != nil || got != files.CoveredNone || plan.Objects[0].Range() != (source.Range{Key: "a", Name: ranges[0].Name, Was: ranges[0].Was, ETag: ranges[0].ETag, Size: 3, Modified: ranges[0].Modified}) {
 			t.Fatalf("%s: %s, %+v, %v", policy, got, plan, err)
 		}
+		if policy == files.ReplaceChanged {
+			part := ranges[0]
+			part.To, part.Last = 1, false
+			_, _, err := c.source.Resolve(t.Context(), []source.Range{part}, c.head, c.set)
+			if gap := asGap(t, err); gap.Key != "a" {
+				t.Fatalf("a part that replaces: %+v", gap)
+			}
+		}
 		c.commit(files.Delta{Ranges: ranges})
 		if got, _, err := c.source.Resolve(t.Context(), ranges, c.head, c.set); err != nil || got != files.CoveredAll {
 			t.Fatalf("%s: once committed: %s, %v", policy, got, err)
