@@ -33,13 +33,14 @@ func (f *Filler) Reset() {
 }
 
 // Swap returns what was appended, and goes on empty in the memory of a vector
-// that nobody needs any more, if there is one.
+// that nobody needs any more. Without one it allocates as much as was needed, as
+// the next block will be like this one.
 func (f *Filler) Swap(used *Vector) *Vector {
 	full := f.Vector
-	f.Def, f.Rep, f.Plain = nil, nil, nil
-	if used != nil {
-		f.Def, f.Rep, f.Plain = used.Def, used.Rep, used.Plain
+	if used == nil {
+		used = &Vector{Def: sameRoom(full.Def), Rep: sameRoom(full.Rep), Plain: sameRoom(full.Plain)}
 	}
+	f.Def, f.Rep, f.Plain = used.Def, used.Rep, used.Plain
 	f.Reset()
 	return &full
 }
@@ -135,6 +136,9 @@ func (f *Filler) enter(row int, rep uint8) {
 		f.Rep = append(f.Rep, rep)
 	}
 }
+
+// sameRoom is an empty slice with room for what is in b and a little more.
+func sameRoom(b []byte) []byte { return make([]byte, 0, len(b)+len(b)/16) }
 
 func appendZeros(b []byte, n int) []byte {
 	return append(b, make([]byte, n)...) // the compiler makes no slice of this

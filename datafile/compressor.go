@@ -32,8 +32,8 @@ const (
 	trialGain  = 6         // percent of the light size that the thorough way must save
 )
 
-// newCompressor makes the codec for n encoders that work at the same time.
-func newCompressor(c Compression, n int) (*compressor, error) {
+// newCompressor returns the codec.
+func newCompressor(c Compression) (*compressor, error) {
 	switch c {
 	case Snappy:
 		return &compressor{codec: format.Snappy}, nil
@@ -42,8 +42,8 @@ func newCompressor(c Compression, n int) (*compressor, error) {
 	}
 	z := &compressor{codec: format.Zstd}
 	var err error
-	if z.light, err = newZstd(zstd.SpeedFastest, n); err == nil {
-		z.thorough, err = newZstd(zstd.SpeedDefault, n)
+	if z.light, err = newZstd(zstd.SpeedFastest); err == nil {
+		z.thorough, err = newZstd(zstd.SpeedDefault)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("zstd: %w", err)
@@ -51,12 +51,14 @@ func newCompressor(c Compression, n int) (*compressor, error) {
 	return z, nil
 }
 
-func newZstd(level zstd.EncoderLevel, n int) (*zstd.Encoder, error) {
+// newZstd makes an encoder, which allocates nothing before it is used.
+func newZstd(level zstd.EncoderLevel) (*zstd.Encoder, error) {
 	return zstd.NewWriter(nil,
 		zstd.WithEncoderLevel(level),
-		zstd.WithEncoderConcurrency(n),
+		zstd.WithEncoderConcurrency(crewSize()),
 		zstd.WithWindowSize(pageBytes),
 		zstd.WithAllLitEntropyCompression(true), // bytes that never repeat may be uneven
+		zstd.WithLowerEncoderMem(true),          // a page fits its window, so it costs no time
 		zstd.WithEncoderCRC(false),              // the page header has one
 		zstd.WithZeroFrames(true),               // an empty body is a frame too
 	)

@@ -20,15 +20,17 @@ type crew struct {
 	encoders []*encoder
 }
 
+// crewSize is how many columns are encoded at the same time.
+func crewSize() int { return min(runtime.GOMAXPROCS(0), crewMax) }
+
 // newCrew makes the encoders for a codec.
 func newCrew(c Compression) (*crew, error) {
-	n := min(runtime.GOMAXPROCS(0), crewMax)
-	z, err := newCompressor(c, n)
+	z, err := newCompressor(c)
 	if err != nil {
 		return nil, err
 	}
 	w := &crew{codec: z.codec}
-	for range n {
+	for range crewSize() {
 		w.encoders = append(w.encoders, &encoder{compressor: z})
 	}
 	return w, nil

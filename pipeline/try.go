@@ -13,7 +13,6 @@ import (
 	"batcher/output"
 	"batcher/record"
 	"batcher/schema"
-	"batcher/source"
 	"batcher/source/files"
 )
 
@@ -38,10 +37,12 @@ func (t *try) read(ctx context.Context, objects []files.Object) error {
 	p.used = 0
 	p.main = t.output(t.Table, &t.files[0])
 	p.dead = t.output(t.Dead, &t.files[1])
+	behind := output.NewBacklog()
+	defer behind.Stop()
 	t.gather = batch.New(batch.Options{
 		Schema: t.published, Learned: t.learned, Rules: t.Rules, Record: t.Record, Limits: t.limits, Format: t.Format,
-		Main: func(b *column.Block) (*column.Block, error) { return b, p.main.Write(ctx, b) },
-		Dead: func(b *column.Block) (*column.Block, error) { return b, p.dead.Write(ctx, b) },
+		Main: func(b *column.Block) (*column.Block, error) { return behind.Write(ctx, p.main, b) },
+		Dead: func(b *column.Block) (*column.Block, error) { return behind.Write(ctx, p.dead, b) },
 	})
 	fetch := newFetcher(t.Source, t.readable(objects))
 	defer fetch.stop()
@@ -60,6 +61,9 @@ func (t *try) read(ctx context.Context, objects []files.Object) error {
 	}
 	var err error
 	if p.sealed, err = t.gather.Seal(budget); err != nil {
+		return err
+	}
+	if err := behind.Settle(); err != nil {
 		return err
 	}
 	if err := p.main.Close(ctx); err != nil {
@@ -87,7 +91,7 @@ func (t *try) over() bool {
 // object reads one object into the batch.
 func (t *try) object(ctx context.Context, fetch *fetcher, o files.Object) error {
 	t.current = o.Key
-	in := batch.Object{Key: o.Key, Info: source.Range{Key: o.Key, ETag: o.ETag, Size: o.Size, Modified: o.Modified, From: o.From}}
+	in := batch.Object{Info: o.Range(), Whole: o.Replaces}
 	if o.Late {
 		in.Late = batch.Late
 	}
