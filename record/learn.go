@@ -2,6 +2,7 @@ package record
 
 import (
 	"math"
+	"slices"
 
 	"batcher/schema"
 )
@@ -21,8 +22,15 @@ type primed struct {
 	from, to int
 }
 
-func (p *prime) add(rec *record) {
+// primeRoom is from where on there is soon as much as may wait at all.
+const primeRoom = 256 << 10
+
+// add keeps a copy of a record; there will be about limit bytes.
+func (p *prime) add(rec *record, limit int) {
 	from := len(p.data)
+	if from+len(rec.raw) > cap(p.data) && from > primeRoom {
+		p.data = slices.Grow(p.data, max(limit-from, 0)+len(rec.raw))
+	}
 	p.data = append(p.data, rec.raw...)
 	kept := *rec
 	kept.raw = nil
