@@ -93,7 +93,7 @@ type Limits struct {
 	MaxRecordBytes int   // longer records become dead letters; 8 MiB
 	MaxDepth       int   // objects and lists inside each other; 512
 	PrimeBytes     int   // decoded bytes of the batch from which types are inferred first; 4 MiB
-	BlockBytes     int   // decoded bytes, and values, of a block; 4 MiB
+	BlockBytes     int   // decoded bytes, and values, of a block; 1 MiB
 	BlockRows      int   // rows of a block; 65536
 	MaxColumns     int   // leaves of the table; what more keys hold is rescued; 2048
 	MaxRatio       int64 // decoded bytes per stored byte; 1000
@@ -109,7 +109,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.MaxRecordBytes, 8<<20)
 	set(&l.MaxDepth, 512)
 	set(&l.PrimeBytes, 4<<20)
-	set(&l.BlockBytes, 4<<20)
+	set(&l.BlockBytes, 1<<20)
 	set(&l.BlockRows, 64<<10)
 	set(&l.MaxColumns, 2048)
 	if l.MaxRatio <= 0 {
