@@ -6,7 +6,8 @@
 // the seal.
 //
 // Invariants: after Seal nothing can be added; records read = written + dead;
-// an object's range ends at its end, or the object alone is larger than a batch.
+// an object's range ends at its end, or the object alone is larger than a batch
+// and may be cut.
 //
 // It never sees a Snapshot, a store or a clock, and never decides what is
 // committed: schema and positions are passed in.
@@ -61,10 +62,10 @@ const maxOffenders = 10
 
 // Object is one object to read, or the rest of one.
 type Object struct {
-	Key  string // below the source path; the record id's source part
-	Info source.Range
-	To   source.Position // read no further than this record boundary; 0 means to the end
-	Late Lateness
+	Info  source.Range    // whose it is, under what name, and where it begins
+	To    source.Position // read no further than this record boundary; 0 means to the end
+	Late  Lateness
+	Whole bool // it is never cut, however large
 }
 
 // Lateness says whether an object came after the lookback had passed it.
@@ -155,8 +156,9 @@ func (g *Gather) Schema() *schema.Schema { return g.decoder.Schema() }
 // Read consumes an object from its position to its end, or to the limits if it
 // alone is larger than a batch. The errors of record.Decoder.Decode pass through.
 func (g *Gather) Read(ctx context.Context, o Object, r io.Reader) error {
-	in := record.Object{
-		Source: o.Key, From: o.Info.From, To: o.To, MaxBytes: g.opts.Limits.Bytes, MaxRecords: g.opts.Limits.Records,
+	in := record.Object{Source: o.Info.Source(), From: o.Info.From, To: o.To}
+	if !o.Whole {
+		in.MaxBytes, in.MaxRecords = g.opts.Limits.Bytes, g.opts.Limits.Records
 	}
 	res, err := g.decoder.Decode(ctx, in, r)
 	if err != nil {
@@ -179,11 +181,11 @@ func (g *Gather) Read(ctx context.Context, o Object, r io.Reader) error {
 func (g *Gather) Quarantine(o Object, broken *record.BrokenError) error {
 	span := o.Info
 	span.To, span.Last, span.Records, span.Broken = span.From, true, 1, broken.Reason
-	span.IDSum = record.IDHash(o.Key, int64(span.From))
+	span.IDSum = record.IDHash(span.Source(), int64(span.From))
 	g.add(span, o.Late)
 	g.read++
 	return g.bury(record.DeadLetter{
-		Source: o.Key, Offset: int64(span.From), Length: span.Size,
+		Source: span.Source(), Offset: int64(span.From), Length: span.Size,
 		Stage: "container", Code: "broken", Message: broken.Error(),
 	})
 }

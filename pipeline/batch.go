@@ -29,8 +29,17 @@ type prepared struct {
 	base    manifest.Snapshot
 	main    *output.Files
 	dead    *output.Files
-	carries bool // what the plan itself found goes with it
-	used    int  // objects of the queue that it consumed, began, or found to be not as planned
+	away    map[string][]string // by table, the files that it takes away; of a batch that replaces
+	carries bool                // what the plan itself found goes with it
+	used    int                 // objects of the queue that it consumed, began, or found to be not as planned
+}
+
+// kind is that of the batch's manifest.
+func (p *prepared) kind() manifest.Kind {
+	if p.away != nil {
+		return manifest.Replace
+	}
+	return manifest.Data
 }
 
 // one brings one batch from the queue into the chain. A batch that a rival
@@ -200,7 +209,7 @@ func (p *prepared) drop(ctx context.Context) {
 func (r *run) propose(ctx context.Context, p *prepared) (commit.Outcome, error) {
 	b := p.sealed.Batch
 	delta := files.Delta{Ranges: b.Ranges.Items, Start: r.Start}
-	if r.plan != nil && !p.sealed.Cut && p.used == len(r.queue) && !r.plan.More {
+	if r.plan != nil && !p.sealed.Cut && p.used == len(r.queue) {
 		delta.Touched, delta.Gaps = r.plan.Touched, r.plan.Gaps
 		if !r.leftOut {
 			delta.Relisted = r.plan.Relisted
@@ -208,11 +217,11 @@ func (r *run) propose(ctx context.Context, p *prepared) (commit.Outcome, error) 
 		p.carries = true
 	}
 	return r.Log.Append(ctx, commit.Proposal{
-		Kind: manifest.Data, Attempt: p.attempt, Base: p.base, Batch: &b, Config: r.Config,
+		Kind: p.kind(), Attempt: p.attempt, Base: p.base, Batch: &b, Config: r.Config,
 		Gaps: gaps(delta.Gaps),
 		Tables: map[string]commit.Delta{
-			r.Table: {Schema: p.sealed.Schema, Add: p.main.Done()},
-			r.Dead:  {Add: p.dead.Done()},
+			r.Table: {Schema: p.sealed.Schema, Add: p.main.Done(), Remove: p.away[r.Table]},
+			r.Dead:  {Add: p.dead.Done(), Remove: p.away[r.Dead]},
 		},
 		Advance: r.advanceBy(delta),
 	})

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"batcher/batch"
 	"batcher/commit"
@@ -23,6 +24,9 @@ func (r *run) explicit(ctx context.Context) error {
 			return nil
 		case files.CoveredSome:
 			return &PartlyCoveredError{fmt.Sprintf("of %d ranges some are committed", len(r.opts.Ranges))}
+		}
+		if slices.ContainsFunc(plan.Objects, func(o files.Object) bool { return o.Replaces != plan.Objects[0].Replaces }) {
+			return &PartlyCoveredError{"some of its objects replace others and some are new: they cannot be one batch"}
 		}
 		r.report.planObjects = int64(len(plan.Objects))
 		p, err := r.prepare(ctx, plan.Objects, batch.Limits{})

@@ -163,12 +163,13 @@ func (r *run) drain(ctx context.Context) error {
 	}
 	for r.opts.MaxBatches == 0 || r.report.Batches < r.opts.MaxBatches {
 		if len(r.queue) == 0 {
-			if !r.plan.More || r.planned == r.report.Batches+r.report.noops {
-				return r.end(ctx)
-			}
-			if err := r.replan(ctx); err != nil || len(r.queue) == 0 {
+			if err := r.end(ctx); err != nil || !r.plan.More || r.planned == r.report.Batches+r.report.noops {
 				return err
 			}
+			if err := r.replan(ctx); err != nil {
+				return err
+			}
+			continue
 		}
 		if r.late() {
 			r.Logger.Info("deadline: the rest waits for the next run", "objects", len(r.queue))

@@ -57,6 +57,7 @@ type ByteCounts struct{ Read, Written int64 }
 // ObjectCounts say what became of the source's objects.
 type ObjectCounts struct {
 	Read, Late, Changed, Ignored, Young, Quarantined int64
+	Appended, Replaced                               int64 // of the changed ones, consumed
 }
 
 // planned notes what the first plan of a run found.
@@ -79,6 +80,8 @@ func (r *Report) committed(p *prepared, out commit.Outcome) {
 	r.Rows.Late += b.Rows.Late
 	r.Rows.Dead += b.Rows.Dead
 	r.Rows.Duplicate += b.Rows.Duplicate
+	r.Rows.Replaced += b.Rows.Replaced
+	r.Objects.Replaced += b.Replaced.Count
 	r.Bytes.Read += b.Bytes
 	r.Objects.Read += b.Objects
 	r.Objects.Late += b.Late
@@ -86,6 +89,9 @@ func (r *Report) committed(p *prepared, out commit.Outcome) {
 		x := &p.sealed.Batch.Ranges.Items[i]
 		if x.Broken != "" {
 			r.Objects.Quarantined++
+		}
+		if !x.Was.IsZero() && x.Last && p.kind() == manifest.Data {
+			r.Objects.Appended++
 		}
 		if x.Last {
 			r.Lag.Objects = max(r.Lag.Objects-1, 0)

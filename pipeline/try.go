@@ -27,6 +27,7 @@ type try struct {
 	stale     map[string]bool
 	cutoff    time.Time
 	gather    *batch.Gather
+	replaces  bool   // the batch is one of objects that replace others
 	current   string // object being read
 	files     [2]int // numbers of the next files, main and dead
 }
@@ -34,7 +35,7 @@ type try struct {
 // read gathers objects into files until the batch is full, and seals it.
 func (t *try) read(ctx context.Context, objects []files.Object) error {
 	p := t.prepared
-	p.used = 0
+	p.used, p.away, t.replaces = 0, nil, false
 	p.main = t.output(t.Table, &t.files[0])
 	p.dead = t.output(t.Dead, &t.files[1])
 	behind := output.NewBacklog()
@@ -47,9 +48,10 @@ func (t *try) read(ctx context.Context, objects []files.Object) error {
 	fetch := newFetcher(t.Source, t.readable(objects))
 	defer fetch.stop()
 	for _, o := range objects {
-		if t.gather.Full(o.Key, o.Size) || t.gather.Cut() || t.over() {
+		if t.gather.Full(o.Key, o.Size) || t.gather.Cut() || t.over() || !t.gather.Empty() && o.Replaces != t.replaces {
 			break
 		}
+		t.replaces = o.Replaces
 		if err := t.object(ctx, fetch, o); err != nil {
 			return err
 		}
@@ -69,7 +71,10 @@ func (t *try) read(ctx context.Context, objects []files.Object) error {
 	if err := p.main.Close(ctx); err != nil {
 		return err
 	}
-	return p.dead.Close(ctx)
+	if err := p.dead.Close(ctx); err != nil || !t.replaces || t.gather.Empty() {
+		return err
+	}
+	return t.replace(ctx)
 }
 
 // readable leaves out what an earlier try of the batch found not to be read: read

@@ -33,6 +33,10 @@ func KeyOf(name string) string {
 	return name
 }
 
+// LastName is not before any name of the key in the order of their bytes, and the
+// key itself is not behind any.
+func LastName(key string) string { return key + "#ffffffffffffffff" }
+
 // Source returns the name of the range's object.
 func (r *Range) Source() string {
 	if r.Name != "" {
