@@ -32,6 +32,17 @@ func AppendUnscaled(dst, unscaled []byte, scale int) []byte {
 	return AppendNumber(dst, decimalText(nil, bigOf(unscaled), scale))
 }
 
+// AppendScaled appends the number v / 10^scale as AppendUnscaled does.
+func AppendScaled(dst []byte, v int64, scale int) []byte {
+	var fixed [decimalBytes]byte
+	binary.BigEndian.PutUint64(fixed[:8], uint64(v>>63))
+	binary.BigEndian.PutUint64(fixed[8:], uint64(v))
+	if scale >= 0 && scale <= MaxScale {
+		return appendDecimal(dst, fixed, scale)
+	}
+	return AppendUnscaled(dst, bytes.Clone(fixed[:]), scale)
+}
+
 // AppendUint appends an unsigned whole number: an int, or a decimal of scale 0
 // beyond it.
 func AppendUint(dst []byte, v uint64) []byte {

@@ -1,0 +1,371 @@
+package parquet_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	vendor "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
+	"github.com/parquet-go/parquet-go/encoding"
+
+	"batcher/record/parquet"
+	"batcher/record/typed"
+)
+
+// file writes rows with the library.
+func file(t testing.TB, root vendor.Node, rows []vendor.Row, options ...vendor.WriterOption) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	options = append(options, vendor.NewSchema("root", root))
+	w := vendor.NewWriter(&b, options...)
+	for _, row := range rows {
+		if _, err := w.WriteRows([]vendor.Row{row}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func rendered(t *testing.T, records [][]byte) string {
+	t.Helper()
+	var lines []string
+	for _, rec := range records {
+		line, err := typed.AppendJSON(nil, rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, string(line))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestTypes has one case for each type that the format knows.
+func TestTypes(t *testing.T) {
+	text := func(s string) vendor.Value { return vendor.ByteArrayValue([]byte(s)) }
+	fixed := func(s string) vendor.Value { return vendor.FixedLenByteArrayValue([]byte(s)) }
+	leaf := vendor.Leaf
+	for _, c := range []struct {
+		name  string
+		node  vendor.Node
+		value vendor.Value
+		want  string
+	}{
+		{"boolean", leaf(vendor.BooleanType), vendor.BooleanValue(true), `true`},
+		{"int32", leaf(vendor.Int32Type), vendor.Int32Value(math.MinInt32), `-2147483648`},
+		{"D7 int64", leaf(vendor.Int64Type), vendor.Int64Value(9007199254740993), `9007199254740993`},
+		{"float", leaf(vendor.FloatType), vendor.FloatValue(0.1), `0.10000000149011612`},
+		{"double", leaf(vendor.DoubleType), vendor.DoubleValue(2), `2.0`},
+		{"NaN", leaf(vendor.DoubleType), vendor.DoubleValue(math.NaN()), `"NaN"`},
+		{"infinity", leaf(vendor.FloatType), vendor.FloatValue(float32(math.Inf(-1))), `"-Infinity"`},
+		{"bytes without annotation", leaf(vendor.ByteArrayType), text("ab"), `{"base64":"YWI="}`},
+		{"fixed bytes", leaf(vendor.FixedLenByteArrayType(2)), fixed("ab"), `{"base64":"YWI="}`},
+		{"string", vendor.String(), text("a\"ü"), `"a\"ü"`},
+		{"D12 invalid UTF-8 stays", vendor.String(), text("\xff"), `{"base64":"/w=="}`},
+		{"enum", vendor.Enum(), text("RED"), `"RED"`},
+		{"json", vendor.JSON(), text(`{"a":1}`), `"{\"a\":1}"`},
+		{"bson", vendor.BSON(), text("\x05\x00\x00\x00\x00"), `{"base64":"BQAAAAA="}`},
+		{"uuid", vendor.UUID(), fixed("\xfe\x7b\xc3\x0b\x4c\xe8\x4c\x5e\xb6\x7c\x22\x34\xa2\xd3\x8e\x66"), `"fe7bc30b-4ce8-4c5e-b67c-2234a2d38e66"`},
+		{"uint8", vendor.Uint(8), vendor.Int32Value(255), `255`},
+		{"uint32", vendor.Uint(32), vendor.Int32Value(-1), `4294967295`},
+		{"uint64", vendor.Uint(64), vendor.Int64Value(-1), `18446744073709551615`},
+		{"int8", vendor.Int(8), vendor.Int32Value(-128), `-128`},
+		{"decimal int32", vendor.Decimal(2, 9, vendor.Int32Type), vendor.Int32Value(-5), `-0.05`},
+		{"decimal int64", vendor.Decimal(0, 18, vendor.Int64Type), vendor.Int64Value(5), `5`},
+		{"decimal fixed", vendor.Decimal(3, 38, vendor.FixedLenByteArrayType(16)), fixed(strings.Repeat("\xff", 16)), `-0.001`},
+		{"date", vendor.Date(), vendor.Int32Value(19782), `"2024-02-29"`},
+		{"time millis", vendor.Time(vendor.Millisecond), vendor.Int32Value(86399999), `"23:59:59.999"`},
+		{"time micros", vendor.Time(vendor.Microsecond), vendor.Int64Value(1), `"00:00:00.000001"`},
+		{"time nanos", vendor.Time(vendor.Nanosecond), vendor.Int64Value(1), `"00:00:00.000000001"`},
+		{"timestamp millis", vendor.Timestamp(vendor.Millisecond), vendor.Int64Value(-1), `"1969-12-31T23:59:59.999Z"`},
+		{"timestamp micros", vendor.Timestamp(vendor.Microsecond), vendor.Int64Value(1), `"1970-01-01T00:00:00.000001Z"`},
+		{"D24 timestamp nanos", vendor.Timestamp(vendor.Nanosecond), vendor.Int64Value(1), `"1970-01-01T00:00:00.000000001Z"`},
+		{"D23 local timestamp", vendor.TimestampAdjusted(vendor.Microsecond, false), vendor.Int64Value(0), `"1970-01-01T00:00:00.000000"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			body := file(t, vendor.Group{"a": c.node}, []vendor.Row{{c.value.Level(0, 0, 0)}})
+			records, err := readAll(body, parquet.Limits{})
+			if got := rendered(t, records); err != nil || got != `{"a":`+c.want+`}` {
+				t.Errorf("got %s, %v, want %s", got, err, c.want)
+			}
+		})
+	}
+}
+
+// TestNesting_D19 reassembles what levels say, nulls and empty lists told apart.
+func TestNesting_D19(t *testing.T) {
+	one := func(v int32, rep, def int) vendor.Value { return vendor.Int32Value(v).Level(rep, def, 0) }
+	null := func(rep, def int) vendor.Value { return vendor.Value{}.Level(rep, def, 0) }
+	text := func(s string, rep, def, column int) vendor.Value {
+		return vendor.ByteArrayValue([]byte(s)).Level(rep, def, column)
+	}
+	number := vendor.Leaf(vendor.Int32Type)
+	for _, c := range []struct {
+		name string
+		node vendor.Node
+		rows []vendor.Row
+		want string
+	}{
+		{"list", vendor.Optional(vendor.List(vendor.Optional(number))),
+			[]vendor.Row{{null(0, 0)}, {null(0, 1)}, {null(0, 2)}, {one(1, 0, 3), null(1, 2), one(2, 1, 3)}},
+			`null [] [null] [1,null,2]`},
+		{"list of lists", vendor.List(vendor.List(number)),
+			[]vendor.Row{{null(0, 0)}, {null(0, 1)}, {one(1, 0, 2), one(2, 2, 2), null(1, 1), one(3, 1, 2)}},
+			`[] [[]] [[1,2],[],[3]]`},
+		{"repeated", vendor.Repeated(number), []vendor.Row{{null(0, 0)}, {one(1, 0, 1), one(2, 1, 1)}}, `[] [1,2]`},
+		{"struct", vendor.Optional(vendor.Group{"x": vendor.Optional(number)}),
+			[]vendor.Row{{null(0, 0)}, {null(0, 1)}, {one(1, 0, 2)}}, `null {"x":null} {"x":1}`},
+		{"list of structs", vendor.List(vendor.Optional(vendor.Group{"x": number})),
+			[]vendor.Row{{null(0, 0)}, {null(0, 1), one(1, 1, 2)}}, `[] [null,{"x":1}]`},
+		{"map", vendor.Map(vendor.String(), vendor.Optional(vendor.String())),
+			[]vendor.Row{
+				{text("", 0, 0, 0).Level(0, 0, 0), vendor.Value{}.Level(0, 0, 1)},
+				{text("k", 0, 1, 0), text("l", 1, 1, 0), text("v", 0, 2, 1), vendor.Value{}.Level(1, 1, 1)},
+			}, `{} {"k":"v","l":null}`},
+		{"map of numbers", vendor.Map(number, number),
+			[]vendor.Row{{one(1, 0, 1), vendor.Int32Value(2).Level(0, 1, 1)}}, `{"1":2}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.name == "map" { // an empty map is a null in both columns
+				c.rows[0][0] = null(0, 0)
+			}
+			records, err := readAll(file(t, vendor.Group{"a": c.node}, c.rows), parquet.Limits{})
+			got := strings.NewReplacer(`{"a":`, "", "}\n", " ").Replace(rendered(t, records) + "\n")
+			if err != nil || got != c.want+" " {
+				t.Errorf("got %s, %v, want %s", got, err, c.want)
+			}
+		})
+	}
+}
+
+// TestEncodings reads what the library writes in every encoding, codec and page
+// version, over many pages and row groups, with and without nulls.
+func TestEncodings(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	type enc = encoding.Encoding
+	strs := []enc{&vendor.Plain, &vendor.DeltaLengthByteArray, &vendor.DeltaByteArray, &vendor.RLEDictionary}
+	ints := []enc{&vendor.Plain, &vendor.DeltaBinaryPacked, &vendor.RLEDictionary}
+	wide := []enc{&vendor.Plain, &vendor.ByteStreamSplit, &vendor.RLEDictionary}
+	kinds := []struct {
+		node      vendor.Node
+		encodings []enc
+		value     func() vendor.Value
+	}{
+		{vendor.Leaf(vendor.BooleanType), []enc{&vendor.Plain}, func() vendor.Value { return vendor.BooleanValue(rnd.IntN(3) == 0) }},
+		{vendor.Leaf(vendor.Int32Type), ints, func() vendor.Value { return vendor.Int32Value(int32(rnd.Uint32()) >> rnd.IntN(32)) }},
+		{vendor.Leaf(vendor.Int64Type), ints, func() vendor.Value { return vendor.Int64Value(int64(rnd.Uint64()) >> rnd.IntN(64)) }},
+		{vendor.Leaf(vendor.FloatType), wide, func() vendor.Value { return vendor.FloatValue(rnd.Float32()) }},
+		{vendor.Leaf(vendor.DoubleType), wide, func() vendor.Value { return vendor.DoubleValue(float64(rnd.IntN(50))) }},
+		{vendor.String(), strs, func() vendor.Value {
+			return vendor.ByteArrayValue(bytes.Repeat([]byte{'a' + byte(rnd.IntN(9))}, rnd.IntN(20)))
+		}},
+		{vendor.Leaf(vendor.FixedLenByteArrayType(5)), []enc{&vendor.Plain, &vendor.RLEDictionary}, func() vendor.Value {
+			return vendor.FixedLenByteArrayValue([]byte(fmt.Sprintf("%05d", rnd.IntN(300))))
+		}},
+	}
+	codecs := []compress.Codec{&vendor.Uncompressed, &vendor.Snappy, &vendor.Gzip, &vendor.Brotli, &vendor.Zstd, &vendor.Lz4Raw}
+	tested := 0
+	for _, k := range kinds {
+		for _, e := range k.encodings {
+			for def := range 2 {
+				node := vendor.Encoded(k.node, e)
+				if def == 1 {
+					node = vendor.Optional(node)
+				}
+				var rows []vendor.Row
+				for range 500 + rnd.IntN(500) {
+					v := k.value().Level(0, def, 0)
+					if def == 1 && rnd.IntN(4) == 0 {
+						v = vendor.Value{}.Level(0, 0, 0)
+					}
+					rows = append(rows, vendor.Row{v})
+				}
+				codec, version := codecs[tested%len(codecs)], 1+tested/len(codecs)%2
+				body := file(t, vendor.Group{"a": node}, rows, vendor.Compression(codec), vendor.DataPageVersion(version),
+					vendor.PageBufferSize(512), vendor.MaxRowsPerRowGroup(300))
+				got, err := readAll(body, parquet.Limits{})
+				if err != nil || len(got) != len(rows) {
+					t.Fatalf("%v %v %v v%d: %d rows of %d, %v", k.node, e, codec, version, len(got), len(rows), err)
+				}
+				for i, rec := range got {
+					if want := valueText(rows[i][0]); !strings.Contains(rendered(t, [][]byte{rec}), want) {
+						t.Fatalf("%v %v %v v%d: row %d is %s, want %s", k.node, e, codec, version, i, rendered(t, [][]byte{rec}), want)
+					}
+				}
+				tested++
+			}
+		}
+	}
+	t.Logf("%d combinations", tested)
+}
+
+// valueText renders a value as typed.AppendJSON does.
+func valueText(v vendor.Value) string {
+	b := []byte(nil)
+	switch {
+	case v.IsNull():
+		b = typed.AppendNull(b)
+	case v.Kind() == vendor.Boolean:
+		return fmt.Sprint(v.Boolean())
+	case v.Kind() == vendor.Int32 || v.Kind() == vendor.Int64:
+		b = typed.AppendInt(b, v.Int64())
+		if v.Kind() == vendor.Int32 {
+			b = typed.AppendInt(b[:0], int64(v.Int32()))
+		}
+	case v.Kind() == vendor.Float:
+		b = typed.AppendFloat(b, float64(v.Float()))
+	case v.Kind() == vendor.Double:
+		b = typed.AppendFloat(b, v.Double())
+	case v.Kind() == vendor.FixedLenByteArray:
+		b = typed.AppendBytes(b, v.ByteArray())
+	default:
+		b = typed.AppendString(b, v.ByteArray())
+	}
+	text, _ := typed.AppendJSON(nil, b)
+	return string(text)
+}
+
+// small is a file with a bit of everything.
+func small(t testing.TB) []byte {
+	t.Helper()
+	root := vendor.Group{
+		"a": vendor.Encoded(vendor.String(), &vendor.RLEDictionary),
+		"b": vendor.Optional(vendor.Encoded(vendor.Int(64), &vendor.DeltaBinaryPacked)),
+		"c": vendor.Optional(vendor.List(vendor.Optional(vendor.Encoded(vendor.String(), &vendor.DeltaByteArray)))),
+		"d": vendor.Map(vendor.String(), vendor.Decimal(2, 9, vendor.Int32Type)),
+	}
+	var rows []vendor.Row
+	for i := range 40 {
+		key := vendor.ByteArrayValue([]byte(fmt.Sprint("key", i%3)))
+		rows = append(rows, vendor.Row{
+			key.Level(0, 0, 0), vendor.Int64Value(int64(i)).Level(0, 1, 1),
+			key.Level(0, 3, 2), vendor.Value{}.Level(1, 2, 2),
+			key.Level(0, 1, 3), vendor.Int32Value(int32(i)).Level(0, 1, 4),
+		})
+	}
+	return file(t, root, rows, vendor.Compression(&vendor.Snappy), vendor.MaxRowsPerRowGroup(20), vendor.PageBufferSize(100))
+}
+
+// TestDamage cuts a file anywhere and changes every byte of it in turn. Nothing
+// may panic, go on for ever or hold more than the limits.
+func TestDamage(t *testing.T) {
+	whole := small(t)
+	limits := parquet.Limits{MaxFooterBytes: 1 << 20, MaxPageBytes: 1 << 20, MaxOpenBytes: 1 << 22, MaxRecordBytes: 1 << 20}
+	records, err := readAll(whole, limits)
+	if err != nil || len(records) != 40 {
+		t.Fatalf("%d records, %v", len(records), err)
+	}
+	for cut := range whole {
+		var broken *typed.Error
+		if _, err := readAll(whole[:cut], limits); !errors.As(err, &broken) {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+	}
+	refused := 0
+	for i := range whole {
+		for _, change := range []byte{0x01, 0x80, 0xff} {
+			damaged := bytes.Clone(whole)
+			damaged[i] ^= change
+			if _, err := readAll(damaged, limits); err != nil {
+				refused++
+				if errors.Is(err, typed.ErrMalformed) {
+					t.Fatalf("byte %d ^ %x: %v", i, change, err)
+				}
+			}
+		}
+	}
+	if refused < len(whole) {
+		t.Errorf("only %d of %d damaged files were refused", refused, 3*len(whole))
+	}
+}
+
+func TestRefused(t *testing.T) {
+	whole := small(t)
+	for _, c := range []struct {
+		name   string
+		body   []byte
+		limits parquet.Limits
+		want   string
+	}{
+		{"nothing", nil, parquet.Limits{}, "no Parquet file"},
+		{"text", []byte("id,name\n1,a\n2,b\n"), parquet.Limits{}, "it begins with"},
+		{"encrypted", []byte("PARE\x00\x00\x00\x00PARE"), parquet.Limits{}, "encrypted"},
+		{"footer longer than the file", []byte("PAR1\xff\xff\xff\x7fPAR1"), parquet.Limits{}, "a footer of"},
+		{"footer above the limit", whole, parquet.Limits{MaxFooterBytes: 100}, "100 at most"},
+		{"page above the limit", whole, parquet.Limits{MaxPageBytes: 10}, "10 at most"},
+		{"open pages above the limit", whole, parquet.Limits{MaxOpenBytes: 100}, "more than 100 bytes at once"},
+		{"record above the limit", whole, parquet.Limits{MaxRecordBytes: 10}, "more than the 10 bytes allowed"},
+		{"depth above the limit", whole, parquet.Limits{MaxDepth: 1}, "nested too deep"},
+		{"variant", file(t, vendor.Group{"a": vendor.Variant()}, nil), parquet.Limits{}, "a VARIANT"},
+	} {
+		_, err := readAll(c.body, c.limits)
+		var broken *typed.Error
+		if !errors.As(err, &broken) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// flaky fails at the n-th read.
+type flaky struct {
+	*bytes.Reader
+	left int
+	err  error
+}
+
+func (f *flaky) ReadAt(p []byte, at int64) (int, error) {
+	if f.left--; f.left < 0 {
+		return 0, f.err
+	}
+	return f.Reader.ReadAt(p, at)
+}
+
+// TestSourceFails tells a failing store from a broken object.
+func TestSourceFails(t *testing.T) {
+	whole, lost := small(t), errors.New("connection lost")
+	for reads := 0; ; reads++ {
+		if reads > 1000 {
+			t.Fatal("no end of reads")
+		}
+		rd, err := parquet.NewReader(&flaky{bytes.NewReader(whole), reads, lost}, int64(len(whole)), parquet.Limits{})
+		for n := 0; err == nil && n < 40; n++ {
+			_, err = rd.Next(nil)
+		}
+		if err == nil {
+			return
+		}
+		var broken *typed.Error
+		if !errors.Is(err, lost) || errors.As(err, &broken) {
+			t.Fatalf("after %d reads: %v", reads, err)
+		}
+	}
+}
+
+// FuzzReader feeds any bytes.
+func FuzzReader(f *testing.F) {
+	f.Add(small(f))
+	f.Add(file(f, vendor.Group{"a": vendor.Encoded(vendor.Leaf(vendor.DoubleType), &vendor.ByteStreamSplit)},
+		[]vendor.Row{{vendor.DoubleValue(1)}, {vendor.DoubleValue(2)}}, vendor.DataPageVersion(2), vendor.Compression(&vendor.Zstd)))
+	f.Add(file(f, vendor.Group{"a": vendor.Leaf(vendor.Int96Type), "b": vendor.UUID()}, nil))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		limits := parquet.Limits{MaxPageBytes: 1 << 16, MaxOpenBytes: 1 << 20, MaxRecordBytes: 1 << 16, MaxDepth: 32}
+		rd, err := parquet.NewReader(bytes.NewReader(body), int64(len(body)), limits)
+		for n := 0; err == nil && n < 2000; n++ {
+			var rec []byte
+			if rec, err = rd.Next(nil); err == nil {
+				if err := typed.Check(rec, 100); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
