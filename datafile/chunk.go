@@ -21,6 +21,7 @@ type chunk struct {
 	values   int     // present values of the open page
 	raw      int     // bytes its values take in PLAIN form
 	plain    []byte  // its values, when there is no dictionary
+	room     int     // bytes that plain may be given at once
 	indexes  []int32 // its values, when there is one
 
 	effort   effort      // of compressing the data pages
@@ -92,7 +93,20 @@ func (c *chunk) appendRows(v column.Vector, rows int, e *encoder) error {
 	c.rep.append(v.Rep)
 	c.values += v.Values
 	c.raw += len(v.Plain)
+	c.reserve(v, rows)
 	return c.appendValues(v.Plain, e)
+}
+
+// reserve gives plain the memory that its page will take, going by the rows at
+// hand, so that it need not be copied as it grows.
+func (c *chunk) reserve(v column.Vector, rows int) {
+	if c.dict != nil || cap(c.plain)-len(c.plain) >= len(v.Plain) {
+		return
+	}
+	page := min(len(v.Plain)*min(DefaultRowGroupRows/rows, pageEntries/len(v.Def)), c.room)
+	if page > cap(c.plain) {
+		c.plain = append(make([]byte, 0, max(page, len(c.plain)+len(v.Plain))), c.plain...)
+	}
 }
 
 // appendNulls adds rows in which the column is null.

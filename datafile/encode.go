@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/parquet-go/parquet-go/encoding/delta"
@@ -103,7 +104,7 @@ func (e *encoder) values(c *chunk) (encoding format.Encoding, err error) {
 		e.raw = appendBits(e.raw, c.plain)
 		return format.Plain, nil
 	case c.kind == schema.Int32, c.kind == schema.Date:
-		e.int32s = e.int32s[:0]
+		e.int32s = slices.Grow(e.int32s[:0], len(c.plain)/4)
 		for p := c.plain; len(p) >= 4; p = p[4:] {
 			e.int32s = append(e.int32s, int32(binary.LittleEndian.Uint32(p)))
 		}
@@ -111,7 +112,7 @@ func (e *encoder) values(c *chunk) (encoding format.Encoding, err error) {
 		encoding = format.DeltaBinaryPacked
 		e.scratch, err = d.EncodeInt32(e.scratch[:0], e.int32s)
 	case c.kind == schema.Int64, c.kind == schema.Timestamp:
-		e.int64s = e.int64s[:0]
+		e.int64s = slices.Grow(e.int64s[:0], len(c.plain)/8)
 		for p := c.plain; len(p) >= 8; p = p[8:] {
 			e.int64s = append(e.int64s, int64(binary.LittleEndian.Uint64(p)))
 		}

@@ -167,6 +167,9 @@ func (w *Writer) adopt(s *schema.Schema) error {
 		}
 		w.chunks = append(w.chunks, c)
 	}
+	for _, c := range w.chunks {
+		c.room = min(pageBytes, 2*pendingBytes/len(w.chunks))
+	}
 	w.schema = s
 	return nil
 }
