@@ -24,7 +24,15 @@ func (s *scanner) cell(text []byte, n *node, key []byte) bool {
 	if n == nil || n.kind == schema.None {
 		return s.strange(text, n, key)
 	}
-	ok := false
+	if n.kind.IsNested() || n.kind == schema.JSON {
+		return s.cellJSON(text, n)
+	}
+	return s.fill(text, n) || s.cellMisfit(text, n, classOfCell(text))
+}
+
+// fill puts what the text stands for into a column of plain values, if it takes
+// that.
+func (s *scanner) fill(text []byte, n *node) (ok bool) {
 	switch n.kind {
 	case schema.String, schema.Bytes:
 		n.leaf.Bytes(s.row, 0, text)
@@ -54,15 +62,13 @@ func (s *scanner) cell(text []byte, n *node, key []byte) bool {
 		}
 	case schema.Timestamp:
 		ok = s.cellInstant(text, n)
-	default:
-		return s.cellJSON(text, n)
 	}
-	return ok || s.cellMisfit(text, n)
+	return ok
 }
 
 func (s *scanner) cellInteger(text []byte, n *node) bool {
-	v, ok := whole(text)
-	if !ok || !isPlainWhole(text) || n.kind == schema.Int32 && !inInt32(v) {
+	v, ok := plainWhole(text)
+	if !ok || n.kind == schema.Int32 && !inInt32(v) {
 		return false
 	}
 	if n.kind == schema.Int32 {
@@ -94,19 +100,19 @@ func (s *scanner) cellInstant(text []byte, n *node) bool {
 func (s *scanner) cellJSON(text []byte, n *node) bool {
 	start := space(text, 0)
 	if end := s.skip(text, start, n.depth); end < 0 || space(text, end) < len(text) {
-		return s.cellMisfit(text, n)
+		return s.cellMisfit(text, n, classOfCell(text))
 	}
 	return s.value(text, start, n, 0, n.def-1) >= 0
 }
 
 // cellMisfit keeps text that the column does not take.
-func (s *scanner) cellMisfit(text []byte, n *node) bool {
+func (s *scanner) cellMisfit(text []byte, n *node, saw schema.Class) bool {
 	if !n.fixed && !s.final {
 		s.fail(surprise, 0)
 		return false
 	}
 	s.path = n.appendPath(s.path[:0])
-	s.rescueText(misfit{at: n, reason: wrongType, saw: classOfCell(text)}, text)
+	s.rescueText(misfit{at: n, reason: wrongType, saw: saw}, text)
 	return true
 }
 
@@ -167,6 +173,31 @@ func isPlainWhole(text []byte) bool {
 	return true
 }
 
+// plainWhole returns the whole number that text is in its one plain spelling.
+func plainWhole(text []byte) (v int64, ok bool) {
+	digits := text
+	if len(digits) > 0 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || digits[0] == '0' && len(text) > 1 {
+		return 0, false
+	}
+	if len(digits) > 18 {
+		v, ok = whole(text)
+		return v, ok && isPlainWhole(text)
+	}
+	for _, c := range digits {
+		if c-'0' > 9 {
+			return 0, false
+		}
+		v = v*10 + int64(c-'0')
+	}
+	if len(digits) < len(text) {
+		v = -v
+	}
+	return v, true
+}
+
 // surelyExact is how many decimal digits any double gives back.
 const surelyExact = 15
 
@@ -186,6 +217,10 @@ func cellFloat(text []byte) (float64, bool) {
 		}
 	}
 	last := len(digits) - 1
+	size := last // digits
+	if point < 0 {
+		size++
+	}
 	switch {
 	case last < 0, point == 0, point == last, point > 0 && digits[last] == '0':
 		return 0, false
@@ -193,7 +228,7 @@ func cellFloat(text []byte) (float64, bool) {
 		return 0, false // a whole zero is none either: it has no point
 	}
 	v, ok := float(text)
-	if !ok || last <= surelyExact {
+	if !ok || size <= surelyExact {
 		return v, ok
 	}
 	var buf [400]byte

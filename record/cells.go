@@ -2,7 +2,9 @@ package record
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 
 	"batcher/schema"
 )
@@ -42,16 +44,19 @@ func (p *csvParser) name() {
 	for _, c := range p.cells {
 		taken[string(c.text)] = true
 	}
-	seen := map[string]bool{}
+	given := map[string]bool{}
 	for i, c := range p.cells {
-		key := string(c.text)
-		if key == "" {
-			key = columnKey(i)
+		name := string(c.text)
+		key, fresh := name, given[name]
+		if name == "" {
+			name = columnKey(i)
+			key, fresh = name, taken[name]
 		}
-		for n := 2; seen[key] || key != string(c.text) && taken[key]; n++ {
-			key = fmt.Sprintf("%s_%d", bytes.TrimSpace(c.text), n)
+		for n := 2; fresh; n++ {
+			key = fmt.Sprintf("%s_%d", name, n)
+			fresh = given[key] || taken[key]
 		}
-		seen[key] = true
+		given[key] = true
 		p.keys = append(p.keys, []byte(key))
 	}
 }
@@ -60,30 +65,55 @@ func (p *csvParser) name() {
 // closing quote and the next delimiter.
 func (p *csvParser) split(row []byte) bool {
 	p.cells, p.scratch = p.cells[:0], p.scratch[:0]
+	row = bytes.TrimSuffix(row, []byte{'\r'})
+	if quote := p.dialect.Quote; quote == NoQuote || bytes.IndexByte(row, byte(quote)) < 0 {
+		p.unquotedRow(row)
+		return true
+	}
+	return p.quotedRow(row)
+}
+
+// unquotedRow finds the cells of a row without quotes, eight bytes at a time.
+func (p *csvParser) unquotedRow(row []byte) {
+	const low7 = highBits - lowBits
+	cells, from, i := p.cells, 0, 0
+	signs := lowBits * uint64(p.dialect.Delimiter)
+	for ; i+8 <= len(row); i += 8 {
+		x := binary.LittleEndian.Uint64(row[i:]) ^ signs
+		for m := ^((x&low7 + low7) | x | low7); m != 0; m &= m - 1 {
+			end := i + bits.TrailingZeros64(m)>>3
+			cells = append(cells, cell{text: row[from:end]})
+			from = end + 1
+		}
+	}
+	for ; i < len(row); i++ {
+		if row[i] == p.dialect.Delimiter {
+			cells = append(cells, cell{text: row[from:i]})
+			from = i + 1
+		}
+	}
+	p.cells = append(cells, cell{text: row[from:]})
+}
+
+func (p *csvParser) quotedRow(row []byte) bool {
 	d := &p.dialect
-	for i := 0; ; {
+	for i := 0; ; i++ {
+		end := i
 		if i < len(row) && int(row[i]) == d.Quote {
-			end := d.closing(row, i+1)
-			if end < 0 {
+			if end = d.closing(row, i+1); end < 0 {
 				return p.miscut(openQuote, i)
 			}
 			if end < len(row) && row[end] != d.Delimiter {
 				return p.miscut(badQuote, end)
 			}
 			p.cells = append(p.cells, cell{p.unquoted(row[i+1 : end-1]), true})
-			if i = end; i == len(row) {
-				return true
-			}
-			i++
-			continue
+		} else {
+			end += indexEither(row[i:], d.Delimiter, d.Delimiter)
+			p.cells = append(p.cells, cell{text: row[i:end]})
 		}
-		next := bytes.IndexByte(row[i:], d.Delimiter)
-		if next < 0 {
-			p.cells = append(p.cells, cell{text: row[i:]})
+		if i = end; i == len(row) {
 			return true
 		}
-		p.cells = append(p.cells, cell{text: row[i : i+next]})
-		i += next + 1
 	}
 }
 
@@ -132,18 +162,33 @@ func (p *csvParser) null(c cell) bool {
 	return false
 }
 
-// plain returns the text of a cell, with a point in its number if the dialect
-// has another sign there.
-func (p *csvParser) plain(c cell) []byte {
-	if p.dialect.Decimal == '.' || bytes.Count(c.text, []byte{p.dialect.Decimal}) != 1 || bytes.IndexByte(c.text, '.') >= 0 {
-		return c.text
+// pointed returns the text of a cell with a point for the dialect's decimal
+// sign, or nil if it can be no number: the point means something else there.
+func (p *csvParser) pointed(text []byte) []byte {
+	if bytes.IndexByte(text, '.') >= 0 {
+		return nil
 	}
-	p.number = append(p.number[:0], c.text...)
-	p.number[bytes.IndexByte(c.text, p.dialect.Decimal)] = '.'
-	if _, ok := cellFloat(p.number); !ok {
-		return c.text
+	at := bytes.IndexByte(text, p.dialect.Decimal)
+	if at < 0 {
+		return text
 	}
+	p.number = append(p.number[:0], text...)
+	p.number[at] = '.'
 	return p.number
+}
+
+// class classifies a cell that is not null.
+func (p *csvParser) class(text []byte) schema.Class {
+	class := classOfCell(text)
+	if p.dialect.Decimal == '.' {
+		return class
+	}
+	if number := p.pointed(text); class == schema.SawText && number != nil && classOfCell(number) == schema.SawFloat {
+		return schema.SawFloat
+	} else if class == schema.SawFloat && number == nil {
+		return schema.SawText
+	}
+	return class
 }
 
 func (p *csvParser) scan(rec *record) bool {
@@ -155,19 +200,23 @@ func (p *csvParser) scan(rec *record) bool {
 		p.resolve()
 	}
 	for i, c := range p.cells {
-		if p.null(c) {
-			continue
-		}
-		text := c.text
-		if n := p.nodes[i]; n == nil || n.kind == schema.Float64 {
-			text = p.plain(c)
-		}
-		if !p.cell(text, p.nodes[i], p.keys[i]) {
+		if !p.null(c) && !p.take(c.text, p.nodes[i], p.keys[i]) {
 			return false
 		}
 	}
 	p.end()
 	return true
+}
+
+// take reads a cell that is not null.
+func (p *csvParser) take(text []byte, n *node, key []byte) bool {
+	if p.dialect.Decimal == '.' || n == nil || n.kind != schema.Float64 && n.kind != schema.Decimal {
+		return p.cell(text, n, key)
+	}
+	if number := p.pointed(text); number != nil && p.fill(number, n) {
+		return true
+	}
+	return p.cellMisfit(text, n, p.class(text))
 }
 
 // resolve finds the nodes of the keys in a tree that is new.
@@ -189,7 +238,7 @@ func (p *csvParser) observe(_ *record, _ when) {
 			continue
 		}
 		if child := l.root.SeeKey(p.keys[i], rootKeys(l.rules)); child != nil {
-			child.See(classOfCell(p.plain(c)))
+			child.See(p.class(c.text))
 		}
 	}
 }

@@ -19,13 +19,16 @@ type documentReader struct {
 	by     parser
 	max    int
 	unnest []string
+	name   []byte // the key at hand, decoded
 	state  inside
 	first  bool // no element of the array at hand was cut
 	depth  int  // envelopes around, the outermost included
 	outer  bool // the envelopes are elements of an array
 
 	envelope record // the outermost one, as far as it is known
+	begun    int64  // what was given up before it
 	found    bool   // it has the array
+	label    record // the key at hand
 	held     record // cut and not given yet
 	holds    bool
 }
@@ -208,6 +211,7 @@ func (j *documentReader) open(rec *record, c byte) (bool, error) {
 	}
 	rest := j.rest()
 	j.envelope = record{pos: j.pos, by: j.by, bad: noRecords, raw: append(j.envelope.raw[:0], rest[:min(len(rest), KeptBytes)]...)}
+	j.begun = j.given
 	j.advance(1)
 	j.state, j.depth, j.found, j.first = members, 1, false, true
 	return false, nil
@@ -229,14 +233,14 @@ func (j *documentReader) member(rec *record, c byte) (bool, error) {
 		}
 	}
 	j.first = false
-	key, err := j.key()
+	if err := j.key(); err != nil {
+		return false, err
+	}
+	c, err := j.letter()
 	if err != nil {
 		return false, err
 	}
-	if c, err = j.letter(); err != nil {
-		return false, err
-	}
-	if j.depth <= len(j.unnest) && key == j.unnest[j.depth-1] && !j.found {
+	if j.depth <= len(j.unnest) && string(j.name) == j.unnest[j.depth-1] {
 		switch {
 		case c == '[' && j.depth == len(j.unnest):
 			j.advance(1)
@@ -254,8 +258,9 @@ func (j *documentReader) member(rec *record, c byte) (bool, error) {
 	return false, j.skip()
 }
 
-// close leaves an envelope. One in which the array of records was not found is a
-// record that cannot be read: what it holds must not vanish.
+// close leaves an envelope. One in which no array of records was found is a
+// record that cannot be read: what it holds must not vanish. Nor must a second
+// array under the same key, whose elements are records like those of the first.
 func (j *documentReader) close(rec *record) (bool, error) {
 	j.first = false
 	if j.depth--; j.depth > 0 {
@@ -268,38 +273,39 @@ func (j *documentReader) close(rec *record) (bool, error) {
 		return false, nil
 	}
 	*rec = j.envelope
-	rec.next, rec.length = j.pos, j.pos-rec.pos
+	rec.next, rec.length = j.pos, j.given-j.begun
 	rec.raw = rec.raw[:min(int64(len(rec.raw)), rec.length)]
 	rec.valid = utf8.Valid(rec.raw)
 	return true, nil
 }
 
 // key reads a key and the colon behind it.
-func (j *documentReader) key() (string, error) {
-	var rec record
-	if c, err := j.letter(); err != nil || c != '"' {
-		if err == nil {
-			err = j.broken(fmt.Sprintf("unexpected %q where a key should be", rune(c)))
-		}
-		return "", err
-	}
-	if err := j.value(&rec); err != nil {
-		return "", err
-	}
-	key, next, _ := unescape(nil, rec.raw, 1, len(rec.raw)-1)
-	name := string(key)
-	if rec.bad != fine || next < 0 {
-		name = "" // a key that nobody asked for
-	}
+func (j *documentReader) key() error {
+	j.name = j.name[:0]
 	c, err := j.letter()
 	if err != nil {
-		return "", err
+		return err
+	}
+	if c != '"' {
+		return j.broken(fmt.Sprintf("unexpected %q where a key should be", rune(c)))
+	}
+	if err := j.value(&j.label); err != nil {
+		return err
+	}
+	if raw := j.label.raw; j.label.bad == fine {
+		var next int
+		if j.name, next, _ = unescape(j.name, raw, 1, len(raw)-1); next < 0 {
+			j.name = j.name[:0] // a key that nobody asked for
+		}
+	}
+	if c, err = j.letter(); err != nil {
+		return err
 	}
 	if c != ':' {
-		return "", j.broken(fmt.Sprintf("unexpected %q behind a key", rune(c)))
+		return j.broken(fmt.Sprintf("unexpected %q behind a key", rune(c)))
 	}
 	j.advance(1)
-	return name, nil
+	return nil
 }
 
 // skip steps over a value without holding it.

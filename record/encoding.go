@@ -100,7 +100,8 @@ func prefix(text []byte, n int64, size func([]byte) int64) []byte {
 	return text
 }
 
-// converter gives the text of r as UTF-8.
+// converter gives the text of r as UTF-8, whole letters with each Read into four
+// bytes or more.
 type converter struct {
 	encoding
 	r   io.Reader
@@ -118,6 +119,9 @@ func (c *converter) Read(p []byte) (int, error) {
 		c.load()
 	}
 	n := copy(p, c.out)
+	for n > 0 && n < len(c.out) && !utf8.RuneStart(c.out[n]) {
+		n--
+	}
 	c.out = c.out[n:]
 	return n, nil
 }

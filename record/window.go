@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"io"
+	"unicode/utf8"
 )
 
 const (
@@ -12,12 +13,14 @@ const (
 
 // window is the part of an object's text that is in memory. Positions count
 // bytes of the decoded object; where its text was converted to UTF-8, width
-// says how many of them a piece of text stands for.
+// says how many of them a piece of text stands for, and what is in memory ends
+// with a whole letter.
 type window struct {
 	r          io.Reader
 	buf        []byte
 	start, end int   // what is read and not given yet
 	pos        int64 // position of buf[start]
+	given      int64 // bytes of text before buf[start]
 	eof        bool
 	width      func([]byte) int64 // nil: text is as it was
 	newline    byte               // what ends a line
@@ -34,17 +37,21 @@ func (w *window) reset(r io.Reader) {
 // rest is what is in memory and not given yet.
 func (w *window) rest() []byte { return w.buf[w.start:w.end] }
 
-// fill reads until the buffer is full or the object ends. The buffer grows if
-// it is full of what was not given yet.
+// fill reads until no further letter fits into the buffer or the object ends.
+// The buffer grows if it is full of what was not given yet.
 func (w *window) fill() error {
 	if w.start > 0 {
 		copy(w.buf, w.rest())
 		w.start, w.end = 0, w.end-w.start
 	}
-	if w.end == len(w.buf) {
+	room := 1
+	if w.width != nil {
+		room = utf8.UTFMax
+	}
+	if len(w.buf)-w.end < room {
 		w.buf = append(w.buf, make([]byte, len(w.buf))...)
 	}
-	for empty := 0; w.end < len(w.buf) && !w.eof; {
+	for empty := 0; len(w.buf)-w.end >= room && !w.eof; {
 		n, err := w.r.Read(w.buf[w.end:])
 		w.end += n
 		if err == io.EOF {
@@ -65,6 +72,7 @@ func (w *window) fill() error {
 func (w *window) advance(n int) {
 	w.pos += w.size(w.buf[w.start : w.start+n])
 	w.start += n
+	w.given += int64(n)
 }
 
 // size is how many decoded bytes a piece of text stands for.
@@ -85,10 +93,10 @@ func (w *window) more() (bool, error) {
 	return w.start < w.end, nil
 }
 
-// line returns the next line without its end, a newline or a carriage return
-// and one, and how long it is with it. It is in memory until the next call.
-// A line that is longer than max is not: length says its true length, line is its
-// head, and it is given up already.
+// line returns the next line without its end, and how long it is with it. It is
+// in memory until the next call. A line whose end is not among the next max
+// bytes in memory is not: length says its true length, line is its head, size is
+// 0, and it is given up already.
 func (w *window) line(max int) (line []byte, size int, length int64, err error) {
 	for from := 0; ; {
 		rest := w.rest()
