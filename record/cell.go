@@ -224,8 +224,8 @@ func cellFloat(text []byte) (float64, bool) {
 	switch {
 	case last < 0, point == 0, point == last, point > 0 && digits[last] == '0':
 		return 0, false
-	case digits[0] == '0' && point != 1:
-		return 0, false // a whole zero is none either: it has no point
+	case digits[0] == '0' && point != 1 && last > 0:
+		return 0, false
 	}
 	v, ok := float(text)
 	if !ok || size <= surelyExact {
