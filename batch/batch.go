@@ -85,8 +85,9 @@ type Options struct {
 	Record  record.Limits
 	Limits  Limits
 	Format  record.Format
-	Main    Sink // rows of the main table
-	Dead    Sink // rows of the dead-letter table
+	Ahead   func(io.Reader) io.ReadCloser // as record.Options.Ahead; may be nil
+	Main    Sink                          // rows of the main table
+	Dead    Sink                          // rows of the dead-letter table
 }
 
 // Sink takes blocks as record.Options.Block does.
@@ -96,7 +97,7 @@ type Sink = func(*column.Block) (*column.Block, error)
 type Gather struct {
 	opts      Options
 	decoder   *record.Decoder
-	dead      *deadBlock
+	dead      *Letters
 	ranges    []source.Range
 	read      int64
 	deadCount int64
@@ -112,10 +113,10 @@ var packedNames = []string{".gz", ".gzip", ".zst", ".zstd", ".bz2"}
 
 // New begins a batch.
 func New(o Options) *Gather {
-	g := &Gather{opts: o, dead: newDeadBlock(o.Dead)}
+	g := &Gather{opts: o, dead: NewLetters(o.Dead)}
 	g.decoder = record.NewDecoder(record.Options{
 		Table: o.Schema, Learned: o.Learned, Rules: o.Rules, Limits: o.Record, Format: o.Format,
-		Block: o.Main, Dead: g.bury,
+		Ahead: o.Ahead, Block: o.Main, Dead: g.bury,
 	})
 	return g
 }
@@ -205,7 +206,7 @@ func (g *Gather) bury(d record.DeadLetter) error {
 		kept.Raw = append([]byte(nil), d.Raw[:min(len(d.Raw), 256)]...)
 		g.offenders = append(g.offenders, kept)
 	}
-	return g.dead.add(d)
+	return g.dead.Add(d)
 }
 
 // Sealed is a batch whose ranges are fixed.
@@ -229,7 +230,7 @@ func (g *Gather) Seal(budget *Budget) (Sealed, error) {
 	if err := g.decoder.Flush(); err != nil {
 		return Sealed{}, err
 	}
-	if err := g.dead.flush(); err != nil {
+	if err := g.dead.Flush(); err != nil {
 		return Sealed{}, err
 	}
 	if budget != nil && g.read >= budget.MinRecords && float64(g.deadCount) > budget.Ratio*float64(g.read) {

@@ -8,22 +8,23 @@ import (
 	"batcher/schema"
 )
 
-// deadRows is how many bad records make a block.
+// A block of letters is emitted when it has so many rows or bytes.
 const (
 	deadRows  = 4096
 	deadBytes = 4 << 20
 )
 
-// deadBlock turns bad records into blocks of schema.DeadLetters, whose columns
-// are, in order: _source, _offset, raw, raw_length, stage, code, message.
-type deadBlock struct {
+// Letters turns bad records into blocks of schema.DeadLetters, whose columns are,
+// in order: _source, _offset, raw, raw_length, stage, code, message.
+type Letters struct {
 	emit  Sink
 	block *column.Block
 	bytes int
 }
 
-func newDeadBlock(emit Sink) *deadBlock {
-	return &deadBlock{emit: emit, block: emptyDead()}
+// NewLetters begins with no letter. Blocks go to emit.
+func NewLetters(emit Sink) *Letters {
+	return &Letters{emit: emit, block: emptyDead()}
 }
 
 func emptyDead() *column.Block {
@@ -35,8 +36,9 @@ func emptyDead() *column.Block {
 	return b
 }
 
-// add appends one bad record, and emits the block when it is full.
-func (d *deadBlock) add(r record.DeadLetter) error {
+// Add appends one bad record, of which it keeps nothing, and emits the block when
+// it is full.
+func (d *Letters) Add(r record.DeadLetter) error {
 	c := d.block.Columns
 	text(c[0], []byte(r.Source))
 	number(c[1], r.Offset)
@@ -50,11 +52,11 @@ func (d *deadBlock) add(r record.DeadLetter) error {
 	if d.block.Rows < deadRows && d.bytes < deadBytes {
 		return nil
 	}
-	return d.flush()
+	return d.Flush()
 }
 
-// flush emits what is there.
-func (d *deadBlock) flush() error {
+// Flush emits what is there.
+func (d *Letters) Flush() error {
 	if d.block.Rows == 0 {
 		return nil
 	}

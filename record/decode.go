@@ -20,6 +20,11 @@ func (d *Decoder) Decode(stop Stopper, o Object, r io.Reader) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if _, typed := in.(*typedReader); !typed && !d.text.eof && d.opt.Ahead != nil {
+		r := d.opt.Ahead(d.text.r)
+		defer r.Close()
+		d.text.r = r
+	}
 	reached, err := in.seek(int64(o.From))
 	if err != nil {
 		return Result{}, err
@@ -45,7 +50,7 @@ func (d *Decoder) object(o Object, in reader) (Result, error) {
 			t.to, t.stopped = rec.pos, true
 			break
 		}
-		if err == nil {
+		if err == nil && (o.Wanted == nil || o.Wanted(rec.pos)) {
 			err = d.take(&t, rec)
 		}
 		if err != nil {

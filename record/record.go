@@ -47,6 +47,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/zeebo/xxh3"
 
@@ -128,6 +129,9 @@ type Options struct {
 	Rules   schema.Rules   // names, and bounds of nested columns; MaxColumns is taken from Limits
 	Limits  Limits         // what is kept and believed
 	Format  Format         // how objects are read
+	// Ahead wraps the text of an object that is larger than what is read at once,
+	// to read it before it is asked for. It may be nil.
+	Ahead func(io.Reader) io.ReadCloser
 	// Block takes each block, in row order, and owns it from then on. It may give
 	// back one that it took and is done with, whose memory is used again.
 	Block func(*column.Block) (*column.Block, error)
@@ -168,11 +172,12 @@ type DeadLetter struct {
 
 // Object names the part of an object to decode.
 type Object struct {
-	Source     string          // what _source says
-	From       source.Position // 0 or where an earlier Decode of the object stopped
-	To         source.Position // stop before the first record at or behind it; 0: never
-	MaxBytes   int64           // stop at the first record boundary at or after so many decoded bytes; 0: never
-	MaxRecords int64           // stop behind so many records; 0: never
+	Source     string               // what _source says
+	From       source.Position      // 0 or where an earlier Decode of the object stopped
+	To         source.Position      // stop before the first record at or behind it; 0: never
+	MaxBytes   int64                // stop at the first record boundary at or after so many decoded bytes; 0: never
+	MaxRecords int64                // stop behind so many records; 0: never
+	Wanted     func(pos int64) bool // takes the records at these positions alone; nil: all
 }
 
 // Result is what one Decode consumed.
