@@ -106,18 +106,30 @@ type walk struct {
 	head     manifest.Snapshot
 	attempts map[manifest.Attempt]manifest.Seq
 	batches  map[manifest.BatchID]manifest.Seq
-	objects  map[string]source.Position // next position; done is doneObject
+	objects  map[string]standing // what of each object is consumed
 	files    map[string]manifest.Seq
 	live     map[string]map[string]manifest.SHA256 // table → key → hash of the file's entry
 	schemas  map[string]known                      // by table
 	sizes    map[string]int64                      // objects in the data and state folders
 	runs     map[segment.Ref]bool                  // state runs that were looked at
 	changes  []change                              // what was done to objects, in order
+	had      map[string]tally                      // rows of the objects that the manifest at hand replaces
+	total    tally                                 // rows that all tables have to have, content apart
+	partly   bool                                  // the walk does not know the rows of every object
+	skipped  bool                                  // rows were not read because their files may be gone
 	retained map[string]bool                       // files live at retain_from
 	blind    bool                                  // below retain_from, and what the state follows from was deleted
 	done     int64
 	sum      source.Hash // of the identities of consumed objects
 	gen      manifest.Generation
+}
+
+// standing is what of an object is consumed, and which rows it has to have. A name
+// that is not its object's key has rows alone, and counts as consumed.
+type standing struct {
+	next source.Position
+	was  source.Hash // content that the one at hand follows
+	rows tally       // content apart
 }
 
 // doneObject stands for the next position of an object that is consumed.
@@ -129,7 +141,7 @@ const doneObject source.Position = -1
 func (v *Verifier) Verify(ctx context.Context, o Options) (Report, error) {
 	w := &walk{Verifier: v, opts: o,
 		attempts: map[manifest.Attempt]manifest.Seq{}, batches: map[manifest.BatchID]manifest.Seq{},
-		objects: map[string]source.Position{}, files: map[string]manifest.Seq{},
+		objects: map[string]standing{}, had: map[string]tally{}, files: map[string]manifest.Seq{},
 		live: map[string]map[string]manifest.SHA256{}, schemas: map[string]known{},
 		sizes: map[string]int64{}, runs: map[segment.Ref]bool{}, retained: map[string]bool{},
 	}
@@ -146,7 +158,10 @@ func (v *Verifier) Verify(ctx context.Context, o Options) (Report, error) {
 	if err != nil || !whole {
 		return w.report, err
 	}
-	return w.report, w.state(ctx)
+	if err := w.state(ctx); err != nil {
+		return w.report, err
+	}
+	return w.report, w.liveRows(ctx)
 }
 
 // unproved says whether an error leaves open what the store holds. Any other

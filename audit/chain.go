@@ -219,7 +219,7 @@ func (w *walk) follow(ctx context.Context, before, m *manifest.Manifest, have li
 	if err != nil || have == lost {
 		return err
 	}
-	return w.content(ctx, m)
+	return w.content(ctx, before, m)
 }
 
 // one proves what can be told of one manifest whatever its lists hold.
@@ -251,9 +251,14 @@ func (w *walk) fold(before, m *manifest.Manifest) error {
 	if err := w.added(m); err != nil {
 		return err
 	}
+	if l := m.Letters; l != nil {
+		w.discard(m.Seq, discarded, tally{rows: l.Discarded, ids: l.DiscardedID})
+	}
 	for _, g := range m.Gaps {
-		w.move(m.Seq, g.Key, doneObject)
-		w.done++
+		now := w.objects[g.Key]
+		now.next = doneObject
+		w.move(m.Seq, g.Key, now)
+		w.done += completed(now.was)
 	}
 	if m.Batch != nil {
 		w.ranges(m)
@@ -263,8 +268,8 @@ func (w *walk) fold(before, m *manifest.Manifest) error {
 }
 
 // content proves the files that a manifest wrote, and holds them against its
-// ranges.
-func (w *walk) content(ctx context.Context, m *manifest.Manifest) error {
+// ranges and against the files that it takes away.
+func (w *walk) content(ctx context.Context, before, m *manifest.Manifest) error {
 	w.report.Manifests++
 	files, whole := w.present(m)
 	if w.opts.Checks&CheckHashes != 0 {
@@ -272,14 +277,29 @@ func (w *walk) content(ctx context.Context, m *manifest.Manifest) error {
 			return err
 		}
 	}
-	if m.Batch == nil {
-		return w.kept(ctx, m, files)
+	if m.Batch != nil {
+		w.counts(m)
 	}
-	w.counts(m)
-	if !whole {
+	gone, all := w.replacedFiles(m)
+	switch {
+	case m.Kind == manifest.Rewind || w.opts.Checks&(CheckRows|CheckSource) == 0:
 		return nil
+	case !whole || !all:
+		w.unread(m)
+		return nil
+	case m.Batch == nil:
+		return w.kept(ctx, before, m, files, gone)
 	}
-	return w.rows(ctx, m, files)
+	return w.rows(ctx, before, m, files, gone)
+}
+
+// unread notes that the rows of a manifest cannot be looked at, because files that
+// no retained snapshot needs are gone: what became of them is proved at the head.
+func (w *walk) unread(m *manifest.Manifest) {
+	w.skipped = true
+	if m.Batch != nil && w.opts.Checks&CheckSource != 0 {
+		w.report.Source.Unverifiable += m.Batch.Rows.Read
+	}
 }
 
 // counts proves that the records of a batch are those of its ranges.
@@ -296,25 +316,75 @@ func (w *walk) counts(m *manifest.Manifest) {
 	}
 }
 
-// ranges proves that no record is consumed twice in a generation.
+// ranges proves that no record is consumed twice in a generation, but where its
+// object is replaced.
 func (w *walk) ranges(m *manifest.Manifest) {
-	if before, ok := w.batches[m.Batch.ID]; ok && len(m.Batch.Ranges.Items) > 0 {
+	if before, ok := w.batches[m.Batch.ID]; ok && m.Kind == manifest.Data && len(m.Batch.Ranges.Items) > 0 {
 		w.violation("I5", m.Seq, "batch %s is also committed by manifest %d", m.Batch.ID, before)
 	}
 	w.batches[m.Batch.ID] = m.Seq
+	clear(w.had)
+	replaced := map[string]int64{}
+	for _, r := range m.Batch.Replaced.Items {
+		replaced[r.Key] = r.Rows
+	}
 	for i := range m.Batch.Ranges.Items {
 		x := &m.Batch.Ranges.Items[i]
-		next, known := w.objects[x.Key]
-		if known && next != x.From {
-			w.violation("I4", m.Seq, "object %q is read from %d; %s", x.Key, x.From, position(next))
+		if rows, ok := replaced[x.Key]; ok {
+			w.replaced(m.Seq, x.Key, rows)
 		}
-		to := x.To
-		if x.Last {
-			to = doneObject
-			w.done++
-		}
-		w.move(m.Seq, x.Key, to)
+		w.consume(m.Seq, x)
 	}
+}
+
+// consume notes a range: at the key of its object how far that is read, at its name
+// which rows are there.
+func (w *walk) consume(seq manifest.Seq, x *source.Range) {
+	now, known := w.objects[x.Key]
+	if now.next == doneObject && x.From == 0 && !x.Was.IsZero() {
+		now.next = 0 // another content, or the same one read again
+	}
+	if known && now.next != x.From {
+		w.violation("I4", seq, "object %q is read from %d; %s", x.Key, x.From, position(now.next))
+	}
+	now.next, now.was = x.To, x.Was
+	if x.Last {
+		now.next = doneObject
+		w.done += completed(x.Was)
+	}
+	rows := tally{rows: x.Records, ids: x.IDSum}
+	if x.Source() != x.Key {
+		named := w.objects[x.Source()]
+		named.next, named.rows = doneObject, named.rows.plus(rows)
+		w.move(seq, x.Source(), named)
+		rows = tally{}
+	}
+	now.rows = now.rows.plus(rows)
+	w.move(seq, x.Key, now)
+}
+
+// completed is what the end of an object adds to the number of those consumed.
+func completed(was source.Hash) int64 {
+	if was.IsZero() {
+		return 1
+	}
+	return 0
+}
+
+// replaced takes the rows of an object away, and proves that it had as many as the
+// batch says.
+func (w *walk) replaced(seq manifest.Seq, key string, rows int64) {
+	now, known := w.objects[key]
+	switch {
+	case w.partly:
+	case !known || now.next != doneObject:
+		w.violation("I4", seq, "object %q is replaced and was not consumed", key)
+	case now.rows.rows != rows:
+		w.violation("I14", seq, "object %q is replaced and had %d rows, the batch says %d", key, now.rows.rows, rows)
+	}
+	w.had[key] = now.rows
+	now.rows = tally{}
+	w.move(seq, key, now)
 }
 
 func position(p source.Position) string {
@@ -336,7 +406,7 @@ func (w *walk) identities(before, m *manifest.Manifest) {
 		for _, o := range was.Open {
 			for _, g := range m.Gaps {
 				if g.Key == o.Key {
-					w.sum = w.sum.Add(w.Source.Identity(o.Key, o.ETag, o.Size))
+					w.sum = w.sum.Sub(o.Was).Add(w.Source.Identity(o.Key, o.ETag, o.Size))
 				}
 			}
 		}
@@ -344,7 +414,7 @@ func (w *walk) identities(before, m *manifest.Manifest) {
 	if m.Batch != nil {
 		for i := range m.Batch.Ranges.Items {
 			if x := &m.Batch.Ranges.Items[i]; x.Last {
-				w.sum = w.sum.Add(w.Source.Identity(x.Key, x.ETag, x.Size))
+				w.sum = w.sum.Sub(x.Was).Add(w.Source.Identity(x.Key, x.ETag, x.Size))
 			}
 		}
 		for i := range m.Batch.Touched.Items {

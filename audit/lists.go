@@ -49,6 +49,7 @@ func (w *walk) takeOver(ctx context.Context, m *manifest.Manifest) error {
 		w.done, w.sum = f.Count, f.Sum
 	}
 	w.open(m)
+	w.partly = true
 	for name, t := range m.Tables {
 		clear(w.live[name])
 		list, err := w.Log.LoadLive(ctx, t.Live)

@@ -8,7 +8,6 @@ import (
 	"batcher/commit"
 	"batcher/manifest"
 	"batcher/segment"
-	"batcher/source"
 )
 
 // change is one step of one object, with what was known of it before. A rewind
@@ -17,14 +16,20 @@ import (
 type change struct {
 	seq   manifest.Seq
 	key   string
-	was   source.Position
+	was   standing
 	known bool
 }
 
-// move notes the next position of an object.
-func (w *walk) move(seq manifest.Seq, key string, to source.Position) {
+// move notes how an object stands now.
+func (w *walk) move(seq manifest.Seq, key string, to standing) {
 	was, known := w.objects[key]
 	w.changes = append(w.changes, change{seq, key, was, known})
+	w.set(key, to)
+}
+
+// set makes an object stand somewhere.
+func (w *walk) set(key string, to standing) {
+	w.total = w.total.minus(w.objects[key].rows).plus(to.rows)
 	w.objects[key] = to
 }
 
@@ -56,6 +61,7 @@ func (w *walk) rewind(ctx context.Context, m *manifest.Manifest) error {
 		clear(w.objects)
 		w.changes = nil
 		w.open(m)
+		w.partly = true
 		return nil
 	}
 	var undone []change
@@ -63,7 +69,7 @@ func (w *walk) rewind(ctx context.Context, m *manifest.Manifest) error {
 		c := w.changes[i]
 		was, known := w.objects[c.key]
 		undone = append(undone, change{m.Seq, c.key, was, known})
-		w.objects[c.key] = c.was
+		w.set(c.key, c.was)
 		if !c.known {
 			delete(w.objects, c.key)
 		}
@@ -76,13 +82,13 @@ func (w *walk) rewind(ctx context.Context, m *manifest.Manifest) error {
 // part, and forgets where others did.
 func (w *walk) open(m *manifest.Manifest) {
 	for key, next := range w.objects {
-		if next != doneObject {
+		if next.next != doneObject {
 			delete(w.objects, key)
 		}
 	}
 	if f := m.Progress.Files; f != nil {
 		for _, o := range f.Open {
-			w.objects[o.Key] = o.Next
+			w.objects[o.Key] = standing{next: o.Next, was: o.Was}
 		}
 	}
 }

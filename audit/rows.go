@@ -41,11 +41,21 @@ func (t *tally) join(o tally) {
 	t.content = t.content.Add(o.content)
 }
 
-// rows proves that the files of a batch hold exactly the records of its ranges.
-func (w *walk) rows(ctx context.Context, m *manifest.Manifest, added map[string][]manifest.File) error {
-	if w.opts.Checks&(CheckRows|CheckSource) == 0 {
-		return nil
-	}
+// plus joins two tallies.
+func (t tally) plus(o tally) tally {
+	t.join(o)
+	return t
+}
+
+// minus takes rows off a tally that has them.
+func (t tally) minus(o tally) tally {
+	return tally{t.rows - o.rows, t.ids.Sub(o.ids), t.content.Sub(o.content)}
+}
+
+// rows proves that the files of a batch hold exactly the records of its ranges and,
+// where it replaces objects, that of the files that it takes away exactly the rows
+// of these are gone.
+func (w *walk) rows(ctx context.Context, before, m *manifest.Manifest, added, gone map[string][]manifest.File) error {
 	main, err := w.tables(ctx, m, w.Table, added[w.Table])
 	if err != nil {
 		return err
@@ -54,7 +64,23 @@ func (w *walk) rows(ctx context.Context, m *manifest.Manifest, added map[string]
 	if err != nil {
 		return err
 	}
-	w.ids(m, main, dead)
+	got := map[string]*tally{}
+	for _, part := range []map[string]*tally{main, dead} {
+		for name, t := range part {
+			at(got, name).join(*t)
+			w.report.Rows += t.rows
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		away, err := w.tables(ctx, before, name, gone[name])
+		if err != nil {
+			return err
+		}
+		for source, t := range away {
+			*at(got, source) = at(got, source).minus(*t)
+		}
+	}
+	w.ids(m, got)
 	if w.opts.Checks&CheckSource == 0 {
 		return nil
 	}
@@ -96,7 +122,8 @@ func (w *walk) hash(ctx context.Context, key string) (manifest.SHA256, error) {
 	return manifest.SHA256(h.Sum(nil)), nil
 }
 
-// tables reads the rows of one table's files, by source.
+// tables reads the rows of one table's files, by source, under the schema that it
+// has after m.
 func (w *walk) tables(ctx context.Context, m *manifest.Manifest, table string, list []manifest.File) (map[string]*tally, error) {
 	out := map[string]*tally{}
 	if len(list) == 0 {
@@ -112,19 +139,33 @@ func (w *walk) tables(ctx context.Context, m *manifest.Manifest, table string, l
 	case table == w.Dead:
 		want = narrow(want, deadColumns...)
 	}
+	return out, w.read(ctx, m.Seq, list, want, out)
+}
+
+// read adds the rows of files to the tallies.
+func (w *walk) read(ctx context.Context, seq manifest.Seq, list []manifest.File, want *schema.Schema, out map[string]*tally) error {
 	for i := range list {
 		n, err := w.file(ctx, list[i], want, out)
 		if err != nil && unproved(err) {
-			return nil, err
+			return err
 		}
 		if err != nil {
-			w.violation("I10", m.Seq, "%s cannot be read: %v", list[i].Key, err)
+			w.violation("I10", seq, "%s cannot be read: %v", list[i].Key, err)
 		} else if n != list[i].Rows {
-			w.violation("I10", m.Seq, "%s has %d rows, the manifest says %d", list[i].Key, n, list[i].Rows)
+			w.violation("I10", seq, "%s has %d rows, the manifest says %d", list[i].Key, n, list[i].Rows)
 		}
-		w.report.Rows += n
 	}
-	return out, nil
+	return nil
+}
+
+// at returns the tally of a source, a new one if there is none.
+func at(parts map[string]*tally, name string) *tally {
+	t := parts[name]
+	if t == nil {
+		t = &tally{}
+		parts[name] = t
+	}
+	return t
 }
 
 // narrow leaves of a schema the columns with these ids.
@@ -184,33 +225,24 @@ func count(b *column.Block, out map[string]*tally) error {
 	return nil
 }
 
-// ids holds the rows of a batch against its ranges.
-func (w *walk) ids(m *manifest.Manifest, main, dead map[string]*tally) {
+// ids holds the rows that came, less those that went, against the ranges and the
+// rows that replaced objects had.
+func (w *walk) ids(m *manifest.Manifest, got map[string]*tally) {
 	want := map[string]*tally{}
 	for i := range m.Batch.Ranges.Items {
 		x := &m.Batch.Ranges.Items[i]
-		t := want[x.Key]
-		if t == nil {
-			t = &tally{}
-			want[x.Key] = t
-		}
-		t.rows += x.Records
-		t.ids = t.ids.Add(x.IDSum)
+		at(want, x.Source()).join(tally{rows: x.Records, ids: x.IDSum})
 	}
-	got := map[string]*tally{}
-	for _, part := range []map[string]*tally{main, dead} {
-		for name, t := range part {
-			if got[name] == nil {
-				got[name] = &tally{}
-			}
-			got[name].join(*t)
+	for _, r := range m.Batch.Replaced.Items {
+		if w.partly { // what it had is not known
+			delete(want, r.Key)
+			delete(got, r.Key)
+			continue
 		}
+		*at(want, r.Key) = at(want, r.Key).minus(w.had[r.Key])
 	}
 	for name, t := range want {
-		g := got[name]
-		if g == nil {
-			g = &tally{}
-		}
+		g := at(got, name)
 		delete(got, name)
 		if g.rows == t.rows && g.ids == t.ids {
 			continue
@@ -224,42 +256,11 @@ func (w *walk) ids(m *manifest.Manifest, main, dead map[string]*tally) {
 		w.violation("I14", m.Seq, "object %q: %d records in the range, %d rows in files, ids differ", name, t.rows, g.rows)
 	}
 	for name, g := range got {
-		w.report.Doubled += g.rows
+		if g.rows == 0 && g.ids == (source.Hash{}) {
+			continue // in files that were written again without the rows of others
+		}
+		w.report.Lost += max(-g.rows, 0)
+		w.report.Doubled += max(g.rows, 0)
 		w.violation("I14", m.Seq, "%d rows of object %q, which is not in the batch", g.rows, name)
 	}
-}
-
-// kept proves that a manifest which consumes nothing changes no row: the files it
-// adds hold the records of the files it removes (I15). What a rewind adds and
-// removes follows from the snapshot that it names.
-func (w *walk) kept(ctx context.Context, m *manifest.Manifest, added map[string][]manifest.File) error {
-	if m.Kind == manifest.Rewind || w.opts.Checks&(CheckRows|CheckSource) == 0 {
-		return nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(m.Tables)) {
-		removed := m.Tables[name].Remove.Items
-		if len(added[name])+len(removed) == 0 {
-			continue
-		}
-		now, err := w.tables(ctx, m, name, added[name])
-		if err != nil {
-			return err
-		}
-		before, err := w.tables(ctx, m, name, removed)
-		if err != nil {
-			return err
-		}
-		if a, b := total(now), total(before); a.rows != b.rows || a.ids != b.ids {
-			w.violation("I15", m.Seq, "table %q: kind %s adds %d rows for the %d it removes, or others", name, m.Kind, a.rows, b.rows)
-		}
-	}
-	return nil
-}
-
-// total joins the tallies of all sources.
-func total(parts map[string]*tally) (sum tally) {
-	for _, t := range parts {
-		sum.join(*t)
-	}
-	return sum
 }

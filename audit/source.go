@@ -34,7 +34,7 @@ func (w *walk) source(ctx context.Context, m *manifest.Manifest, main, dead map[
 			w.violation("I14", m.Seq, "object %q cannot be decoded as it was: %v", x.Key, err)
 			continue
 		}
-		if same(good, main[x.Key]) && same(bad, dead[x.Key]) {
+		if same(good, main[x.Source()]) && same(bad, dead[x.Source()]) {
 			w.report.Source.Verified += x.Records
 			continue
 		}
@@ -79,7 +79,7 @@ func (w *walk) reread(ctx context.Context, x source.Range, published *schema.Sch
 		return good, bad, err
 	}
 	defer body.Close()
-	in := record.Object{Source: x.Key, From: x.From}
+	in := record.Object{Source: x.Source(), From: x.From}
 	if !x.Last {
 		in.To = x.To
 	}
@@ -87,13 +87,13 @@ func (w *walk) reread(ctx context.Context, x source.Range, published *schema.Sch
 	var broken *record.BrokenError
 	if x.Broken != "" && errors.As(err, &broken) {
 		bad = tally{}
-		letters.add(&bad, x.Key, int64(x.From), nil, x.Size)
+		letters.add(&bad, x.Source(), int64(x.From), nil, x.Size)
 		return tally{}, bad, nil
 	}
 	if err == nil {
 		err = d.Flush()
 	}
-	if t := rows[x.Key]; t != nil {
+	if t := rows[x.Source()]; t != nil {
 		good = *t
 	}
 	return good, bad, err

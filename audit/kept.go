@@ -1,0 +1,187 @@
+package audit
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"batcher/manifest"
+	"batcher/schema"
+	"batcher/source"
+)
+
+// discarded stands for the letters that were discarded of objects that the walk
+// could not tell: the rows that it has are negative.
+const discarded = "\x00discarded"
+
+// discard takes letters off the rows that an object has to have.
+func (w *walk) discard(seq manifest.Seq, key string, letters tally) {
+	if letters == (tally{}) {
+		return
+	}
+	now := w.objects[key]
+	now.rows = now.rows.minus(letters)
+	w.move(seq, key, now)
+}
+
+// replacedFiles returns the files that a manifest takes away and that are there
+// still, by table, and whether those are all. They are needed by the snapshots
+// before it, as far as these are retained.
+func (w *walk) replacedFiles(m *manifest.Manifest) (map[string][]manifest.File, bool) {
+	out, all := map[string][]manifest.File{}, true
+	if m.Kind == manifest.Rewind {
+		return out, true
+	}
+	for name, t := range m.Tables {
+		for _, f := range t.Remove.Items {
+			switch {
+			case w.sized(m.Seq-1, &f):
+				out[name] = append(out[name], f)
+			case m.Seq-1 < w.head.Manifest.RetainFrom && !w.retained[f.Key]:
+				all = false
+			}
+		}
+	}
+	return out, all
+}
+
+// kept proves that a manifest which consumes nothing keeps the rows of the files
+// that it takes away (I15), or makes of dead letters what it says.
+func (w *walk) kept(ctx context.Context, before, m *manifest.Manifest, added, gone map[string][]manifest.File) error {
+	balance := map[string]map[string]*tally{} // table → source → rows more
+	for _, name := range slices.Sorted(maps.Keys(m.Tables)) {
+		if len(added[name])+len(gone[name]) == 0 {
+			continue
+		}
+		same, err := w.comparable(ctx, before, m, name)
+		if err != nil || same == nil {
+			return err
+		}
+		come, went := map[string]*tally{}, map[string]*tally{}
+		if err := w.read(ctx, m.Seq, added[name], same, come); err != nil {
+			return err
+		}
+		if err := w.read(ctx, m.Seq, gone[name], same, went); err != nil {
+			return err
+		}
+		for source, t := range went {
+			*at(come, source) = at(come, source).minus(*t)
+		}
+		balance[name] = come
+	}
+	if m.Letters != nil {
+		w.letters(m, balance)
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(balance)) {
+		for source, t := range balance[name] {
+			if *t != (tally{}) {
+				w.report.Lost += max(-t.rows, 0)
+				w.report.Doubled += max(t.rows, 0)
+				w.violation("I15", m.Seq, "table %q: kind %s changes rows of object %q: %d more, or others", name, m.Kind, source, t.rows)
+			}
+		}
+	}
+	return nil
+}
+
+// comparable are the columns that the files which come and those which go have to
+// have alike: all with CheckSource, but for those whose type a rewrite changes and
+// the values that it puts back, which are then no longer rescued; otherwise the
+// ids. What replays letters is compared by ids: they may have been edited.
+func (w *walk) comparable(ctx context.Context, before, m *manifest.Manifest, table string) (*schema.Schema, error) {
+	was, err := w.Log.LoadSchema(ctx, before.Tables[table].Schema)
+	if err == nil {
+		var now *schema.Schema
+		if now, err = w.Log.LoadSchema(ctx, m.Tables[table].Schema); err == nil {
+			return w.alike(was, now, m.Kind), nil
+		}
+	}
+	return nil, w.damage(err, "I10", m.Seq)
+}
+
+func (w *walk) alike(was, now *schema.Schema, kind manifest.Kind) *schema.Schema {
+	ids := []int32{schema.SourceID, schema.OffsetID}
+	if w.opts.Checks&CheckSource == 0 || kind == manifest.Replay {
+		return narrow(now, ids...)
+	}
+	for _, f := range now.Fields {
+		same := slices.ContainsFunc(was.Fields, func(o schema.Field) bool { return o.Equal(f) })
+		if same && (kind != manifest.Rewrite || f.ID != schema.RescuedID) {
+			ids = append(ids, f.ID)
+		}
+	}
+	return narrow(now, ids...)
+}
+
+// letters proves what became of dead letters: each that is gone from its table is a
+// row of the same record now, or was discarded.
+func (w *walk) letters(m *manifest.Manifest, balance map[string]map[string]*tally) {
+	var rows, all tally
+	for name, parts := range balance {
+		for source, t := range parts {
+			all.join(*t)
+			if name == w.Table {
+				rows.join(*t)
+			}
+			if name == w.Dead {
+				w.discard(m.Seq, discarded, tally{}.minus(lostOf(parts, balance[w.Table], source)))
+				w.discard(m.Seq, source, lostOf(parts, balance[w.Table], source))
+			}
+		}
+	}
+	l := m.Letters
+	if rows.rows != l.Replayed || all.rows != -l.Discarded || all.ids != (source.Hash{}).Sub(l.DiscardedID) {
+		w.report.Lost += max(-l.Discarded-all.rows, 0)
+		w.report.Doubled += max(all.rows+l.Discarded, 0)
+		w.violation("I14", m.Seq, "%d letters replayed and %d discarded: there are %d rows more, and %d in all tables, or others",
+			l.Replayed, l.Discarded, rows.rows, all.rows)
+	}
+}
+
+// lostOf are the letters of an object that did not become rows.
+func lostOf(dead, main map[string]*tally, source string) tally {
+	lost := tally{}.minus(*dead[source])
+	if t := main[source]; t != nil {
+		lost = lost.minus(*t)
+	}
+	lost.content = tally{}.content
+	return lost
+}
+
+// liveRows proves the rows of the head itself where the files of some manifest were
+// gone, so that they do not follow from what was proved of each.
+func (w *walk) liveRows(ctx context.Context) error {
+	if !w.skipped || w.partly {
+		return nil
+	}
+	seq := w.head.Manifest.Seq
+	var all tally
+	for _, name := range slices.Sorted(maps.Keys(w.head.Manifest.Tables)) {
+		t := w.head.Manifest.Tables[name]
+		live, err := w.Log.LoadLive(ctx, t.Live)
+		if err != nil {
+			return w.damage(err, "I10", seq)
+		}
+		want := narrow(&schema.Schema{Fields: schema.Reserved(), LastID: schema.LastReserved}, schema.SourceID, schema.OffsetID)
+		parts := map[string]*tally{}
+		if err := w.read(ctx, seq, live, want, parts); err != nil {
+			return err
+		}
+		all.join(total(parts))
+	}
+	if all.rows != w.total.rows || all.ids != w.total.ids {
+		w.report.Lost += max(w.total.rows-all.rows, 0)
+		w.report.Doubled += max(all.rows-w.total.rows, 0)
+		w.violation("I14", seq, "the live files have %d rows, the chain consumed %d records, or others", all.rows, w.total.rows)
+	}
+	return nil
+}
+
+// total joins the tallies of all sources.
+func total(parts map[string]*tally) (sum tally) {
+	for _, t := range parts {
+		sum.join(*t)
+	}
+	return sum
+}
