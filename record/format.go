@@ -94,13 +94,40 @@ func looksLikeArray(t []byte) bool {
 	return len(t) > 0 && (t[0] == '{' || t[0] == '[' || t[0] == ']')
 }
 
-// lined is the kind of JSON by lines: with an envelope to unpack the values are
-// read as they come, lines or not.
+// lined is the kind of what a name calls JSON by lines. The name is believed
+// unless the head shows otherwise: several values on the first line, or a first
+// value that goes over several lines, of which none is a whole object. With an
+// envelope to unpack the values are read as they come.
 func (f Format) lined(head []byte) Kind {
 	if len(f.Unnest) > 0 {
 		return JSON
 	}
+	head = bytes.TrimLeft(head, " \t\r\n")
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	if n, whole := values(line); whole && n == 1 {
+		return NDJSON
+	} else if whole {
+		return f.document(head)
+	}
+	var v skimmer
+	if end, done := v.feed(head); done && !v.scalar && end > len(line) {
+		return f.document(head)
+	}
 	return NDJSON
+}
+
+// values counts the objects and arrays of which a line consists and says whether
+// nothing else stands there.
+func values(line []byte) (n int, whole bool) {
+	for line = bytes.Trim(line, " \t\r"); len(line) > 0; n++ {
+		var v skimmer
+		end, done := v.feed(line)
+		if !done || v.scalar || line[0] == '"' {
+			return n, false
+		}
+		line = bytes.TrimLeft(line[end:], " \t")
+	}
+	return n, n > 0
 }
 
 // document tells one JSON document, an array or several values on one line from
@@ -119,20 +146,12 @@ func (f Format) document(head []byte) Kind {
 		if len(text) == 0 {
 			continue
 		}
-		if first && text[0] == '[' {
+		n, whole := values(text)
+		switch {
+		case first && (text[0] == '[' || whole && n > 1):
 			return JSON
-		}
-		n := 0
-		done := false
-		if text[0] == '{' {
-			var v skimmer
-			n, done = v.feed(text)
-		}
-		if done && n == len(text) {
+		case whole && n == 1 && text[0] == '{':
 			return NDJSON
-		}
-		if done && first {
-			return JSON
 		}
 		first = false
 	}

@@ -33,12 +33,22 @@ func checkBatch(out *outcome, text string) error {
 		if err := json.Unmarshal([]byte(row), &head); err != nil {
 			return fmt.Errorf("row %s: %w", row, err)
 		}
-		line, _, _ := strings.Cut(text[head.Offset:], "\n")
+		line := valueAt(text, head.Offset)
 		if err := checkRow(out.schema, line, row, head.Rescued); err != nil {
 			return fmt.Errorf("line %q became %s: %w", line, row, err)
 		}
 	}
 	return nil
+}
+
+// valueAt returns the JSON value that begins at an offset.
+func valueAt(text string, at int64) string {
+	d := json.NewDecoder(strings.NewReader(text[at:]))
+	var raw json.RawMessage
+	if err := d.Decode(&raw); err != nil {
+		return err.Error()
+	}
+	return string(raw)
 }
 
 func parse(s string) (v any, err error) {
