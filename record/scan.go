@@ -77,9 +77,7 @@ func (s *scanner) scan(d []byte) bool {
 	s.begin()
 	i := space(d, 0)
 	if i == len(d) || d[i] != '{' {
-		if s.skip(d, i, 0) >= 0 {
-			s.fail(notObject, i)
-		}
+		s.noObject(d, i)
 		return false
 	}
 	if i = s.object(d, i, s.root, 0); i < 0 {
@@ -96,12 +94,12 @@ func (s *scanner) scan(d []byte) bool {
 // valid says whether d is a JSON object; the fault says why not.
 func (s *scanner) valid(d []byte) bool {
 	start := space(d, 0)
-	i := s.skip(d, start, 0)
-	if i < 0 {
+	if start == len(d) || d[start] != '{' {
+		s.noObject(d, start)
 		return false
 	}
-	if d[start] != '{' {
-		s.fail(notObject, start)
+	i := s.skip(d, start, 0)
+	if i < 0 {
 		return false
 	}
 	if i = space(d, i); i < len(d) {
@@ -116,6 +114,19 @@ func (s *scanner) object(d []byte, i int, n *node, rep uint8) int {
 		return s.tooDeep(i)
 	}
 	n.epoch++
+// noObject says why what begins like no object is no record.
+func (s *scanner) noObject(d []byte, i int) {
+	end := s.skip(d, i, 0)
+	if end < 0 {
+		return
+	}
+	if end = space(d, end); end < len(d) {
+		s.fail(trailing, end)
+		return
+	}
+	s.fail(notObject, i)
+}
+
 	count, prev := 0, len(n.fields)
 	if i = space(d, i+1); i < len(d) && d[i] == '}' {
 		s.absent(n, rep, count)
