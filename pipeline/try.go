@@ -41,7 +41,7 @@ func (t *try) read(ctx context.Context, objects []files.Object) error {
 	behind := output.NewBacklog()
 	defer behind.Stop()
 	t.gather = batch.New(batch.Options{
-		Schema: t.published, Learned: t.learned, Rules: t.Rules, Record: t.Record, Limits: t.limits, Format: t.Format,
+		Schema: t.published, Learned: t.learned, Rules: t.Rules, Record: t.Record, Limits: t.limits, Format: t.Format, Ahead: readAhead,
 		Main: func(b *column.Block) (*column.Block, error) { return behind.Write(ctx, p.main, b) },
 		Dead: func(b *column.Block) (*column.Block, error) { return behind.Write(ctx, p.dead, b) },
 	})
