@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -100,4 +101,17 @@ func TestNoAllocationPerRecordOfAnyText(t *testing.T) {
 			t.Errorf("%s: %.3f allocations per record (%v for 15000 records, %v for 45000)", name, perRecord, few, many)
 		}
 	}
+}
+
+// counting returns a taker of blocks that counts rows.
+func counting(rows *int) func(*column.Block) (*column.Block, error) {
+	return func(b *column.Block) (*column.Block, error) { *rows += b.Rows; return b, nil }
+}
+
+// heap says how many bytes are in use.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
