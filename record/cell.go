@@ -35,6 +35,9 @@ func (s *scanner) cell(text []byte, n *node, key []byte) bool {
 func (s *scanner) fill(text []byte, n *node) (ok bool) {
 	switch n.kind {
 	case schema.String, schema.Bytes:
+		if s.invalid > 0 && n.kind == schema.Bytes {
+			s.invalid -= invalidBytes(text)
+		}
 		n.leaf.Bytes(s.row, 0, text)
 		return true
 	case schema.Int64, schema.Int32:
@@ -84,7 +87,7 @@ func (s *scanner) cellInteger(text []byte, n *node) bool {
 }
 
 func (s *scanner) cellInstant(text []byte, n *node) bool {
-	us, cut, ok := instant(text)
+	us, cut, ok := n.instant(text)
 	if !ok {
 		return false
 	}
@@ -112,8 +115,7 @@ func (s *scanner) cellMisfit(text []byte, n *node, saw schema.Class) bool {
 		return false
 	}
 	s.path = n.appendPath(s.path[:0])
-	s.rescueText(misfit{at: n, reason: wrongType, saw: saw}, text)
-	return true
+	return s.rescueText(misfit{at: n, reason: wrongType, saw: saw}, text)
 }
 
 // strange keeps text under a key that has no column.
@@ -123,17 +125,21 @@ func (s *scanner) strange(text []byte, n *node, key []byte) bool {
 		return false
 	}
 	s.path = appendKey(s.path[:0], key)
-	s.rescueText(misfit{at: s.root, reason: unknownKey}, text)
-	return true
+	return s.rescueText(misfit{at: s.root, reason: unknownKey}, text)
 }
 
-// rescueText appends a member with text as a JSON string.
-func (s *scanner) rescueText(m misfit, text []byte) {
+// rescueText appends a member with text as a JSON string. It returns false if the
+// contract does not let the record become a row.
+func (s *scanner) rescueText(m misfit, text []byte) bool {
+	if s.settled(&m, text) {
+		return s.fault.code == fine
+	}
 	s.member()
 	m.from = len(s.rescued)
 	s.rescued = appendQuoted(s.rescued, text)
 	m.to = len(s.rescued)
 	s.misfits = append(s.misfits, m)
+	return true
 }
 
 // classOfCell classifies text that is not null.
@@ -224,7 +230,7 @@ func cellFloat(text []byte) (float64, bool) {
 	switch {
 	case last < 0, point == 0, point == last, point > 0 && digits[last] == '0':
 		return 0, false
-	case digits[0] == '0' && point != 1 && last > 0:
+	case digits[0] == '0' && point != 1 && len(text) > 1:
 		return 0, false
 	}
 	v, ok := float(text)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"batcher/schema"
 )
@@ -16,6 +17,7 @@ type csvParser struct {
 	dialect Dialect
 	keys    [][]byte
 	nodes   []*node // by place; nil where the table has no column
+	missing []*node // columns with a default that the header does not have
 	tree    *node   // the tree that nodes belong to
 	cells   []cell
 	scratch []byte
@@ -36,25 +38,25 @@ func (p *csvParser) numbered() {
 	}
 }
 
-// name makes the cells of the row at hand the keys of those that follow. A name
-// that stands there twice is told apart by a number behind it; an empty one
-// becomes column_N.
+// name makes the cells of the row at hand, without the space around them, the
+// keys of those that follow. A name that stands there twice is told apart by a
+// number behind it; an empty one becomes column_N.
 func (p *csvParser) name() {
 	taken := map[string]bool{}
 	for _, c := range p.cells {
-		taken[string(c.text)] = true
+		taken[string(bytes.TrimSpace(c.text))] = true
 	}
-	given := map[string]bool{}
+	given, numbers := map[string]bool{}, map[string]int{}
 	for i, c := range p.cells {
-		name := string(c.text)
+		name := string(bytes.TrimSpace(c.text))
 		key, fresh := name, given[name]
 		if name == "" {
 			name = columnKey(i)
 			key, fresh = name, taken[name]
 		}
-		for n := 2; fresh; n++ {
+		for n := max(2, numbers[name]); fresh; n++ {
 			key = fmt.Sprintf("%s_%d", name, n)
-			fresh = given[key] || taken[key]
+			fresh, numbers[name] = given[key] || taken[key], n+1
 		}
 		given[key] = true
 		p.keys = append(p.keys, []byte(key))
@@ -199,6 +201,9 @@ func (p *csvParser) scan(rec *record) bool {
 	if p.tree != p.root {
 		p.resolve()
 	}
+	for _, n := range p.missing {
+		p.miss(n, 0, 0)
+	}
 	for i, c := range p.cells {
 		if !p.null(c) && !p.take(c.text, p.nodes[i], p.keys[i]) {
 			return false
@@ -224,6 +229,12 @@ func (p *csvParser) resolve() {
 	p.tree, p.nodes = p.root, p.nodes[:0]
 	for _, key := range p.keys {
 		p.nodes = append(p.nodes, p.root.at(string(key)))
+	}
+	p.missing = p.missing[:0]
+	for _, n := range p.root.fields {
+		if n.missing != nil && !slices.Contains(p.nodes, n) {
+			p.missing = append(p.missing, n)
+		}
 	}
 }
 

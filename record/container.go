@@ -3,6 +3,7 @@ package record
 import (
 	"bufio"
 	"bytes"
+	"compress/bzip2"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 
 	"batcher/source"
@@ -17,9 +19,11 @@ import (
 
 // Containers, as Result names them.
 const (
-	containerPlain = "plain"
-	containerGzip  = "gzip"
-	containerZstd  = "zstd"
+	containerPlain  = "plain"
+	containerGzip   = "gzip"
+	containerZstd   = "zstd"
+	containerBzip2  = "bzip2"
+	containerSnappy = "snappy"
 )
 
 const (
@@ -40,6 +44,7 @@ type container struct {
 	kind   string
 	gz     gzipReader
 	zs     *zstd.Decoder
+	sn     *s2.Reader
 	out    io.Reader // decoded bytes
 	read   int64     // decoded bytes given
 }
@@ -78,7 +83,7 @@ func (c *container) open(stop Stopper, r io.Reader) error {
 	c.stored = storedReader{stop: stop, r: r, sum: c.stored.sum}
 	c.buf.Reset(&c.stored)
 	c.read = 0
-	head, err := c.buf.Peek(4)
+	head, err := c.buf.Peek(maxMagic)
 	if err != nil && err != io.EOF {
 		return fmt.Errorf("read object: %w", err)
 	}
@@ -89,9 +94,42 @@ func (c *container) open(stop Stopper, r io.Reader) error {
 	case isZstd(head):
 		c.kind = containerZstd
 		return c.wrap(c.openZstd())
+	case isBzip2(head):
+		c.kind, c.out = containerBzip2, bzip2.NewReader(c.buf)
+		return nil
+	case bytes.HasPrefix(head, snappyMagic):
+		if c.sn == nil {
+			c.sn = s2.NewReader(nil, s2.ReaderMaxBlockSize(1<<20))
+		}
+		c.sn.Reset(c.buf)
+		c.kind, c.out = containerSnappy, c.sn
+		return nil
+	}
+	for magic, name := range foreign {
+		if bytes.HasPrefix(head, []byte(magic)) {
+			return c.broken(name+" is not a compression that is read here: use gzip, zstd, bzip2 or snappy", nil)
+		}
 	}
 	c.kind, c.out = containerPlain, c.buf
 	return nil
+}
+
+// maxMagic is how long the longest beginning is by which a container is known.
+const maxMagic = 10
+
+// snappyMagic begins the framing format of snappy.
+var snappyMagic = []byte("\xff\x06\x00\x00sNaPpY")
+
+// foreign are beginnings of what is packed and cannot be read.
+var foreign = map[string]string{
+	"\xfd7zXZ\x00": "xz", "\x04\x22\x4d\x18": "lz4", "PK\x03\x04": "zip", "7z\xbc\xaf\x27\x1c": "7z", "\x1f\x9d": "compress",
+}
+
+// isBzip2 knows a bzip2 file by its magic number and the first block's, or the
+// end's if it holds nothing.
+func isBzip2(head []byte) bool {
+	return len(head) >= 10 && bytes.HasPrefix(head, []byte("BZh")) && head[3] >= '1' && head[3] <= '9' &&
+		(string(head[4:10]) == "1AY&SY" || string(head[4:10]) == "\x17\x72\x45\x38\x50\x90")
 }
 
 // CheckContainer reads a compressed object to its end and says whether its
@@ -111,7 +149,7 @@ func CheckContainer(stop Stopper, r io.Reader, limits Limits) error {
 // isZstd knows a zstd frame or a skippable one by its magic number.
 func isZstd(head []byte) bool {
 	return bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) ||
-		(len(head) == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18}))
+		(len(head) >= 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2a, 0x4d, 0x18}))
 }
 
 func (c *container) openZstd() error {

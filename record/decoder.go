@@ -12,26 +12,27 @@ import (
 // Flush. It is not safe for concurrent use. After an error it is
 // spent, but for a BrokenError before which no record of the object was taken.
 type Decoder struct {
-	opt     Options
-	limits  Limits
-	rules   schema.Rules
-	in      container
-	text    window // its buffer goes from object to object
-	rec     record // the record at hand
-	id      []byte // name of the source at hand, with room for an offset
-	phase   phase
-	primed  prime
-	learner learner
-	scanner scanner
-	current *schema.Schema // what the columns follow
-	builder builder
-	columns []*column.Filler
-	spare   *column.Block // a block whose memory may be used again
-	rows    int           // rows of the block at hand
-	size    int           // decoded bytes in it
-	batch   int64         // decoded bytes of the batch so far
-	goal    int64         // learning: where to stop
-	notes   notes
+	opt      Options
+	limits   Limits
+	rules    schema.Rules
+	in       container
+	text     window // its buffer goes from object to object
+	rec      record // the record at hand
+	received []byte // how it was received, if it was mended
+	id       []byte // name of the source at hand, with room for an offset
+	phase    phase
+	primed   prime
+	learner  learner
+	scanner  scanner
+	current  *schema.Schema // what the columns follow
+	builder  builder
+	columns  []*column.Filler
+	spare    *column.Block // a block whose memory may be used again
+	rows     int           // rows of the block at hand
+	size     int           // decoded bytes in it
+	batch    int64         // decoded bytes of the batch so far
+	goal     int64         // learning: where to stop
+	notes    notes
 
 	source, offset, rescued *column.Filler // reserved columns
 }
@@ -47,14 +48,16 @@ const (
 
 // NewDecoder returns a decoder for one try of one batch.
 func NewDecoder(opt Options) *Decoder {
-	d := &Decoder{opt: opt, limits: opt.Limits.withDefaults(), rules: opt.Rules.WithDefaults()}
+	d := &Decoder{opt: opt, limits: opt.Limits.withDefaults(), rules: opt.Rules.Under(opt.Table)}
 	d.rules.MaxColumns = d.limits.MaxColumns
 	d.in.limits = d.limits
 	d.scanner.maxDepth = d.limits.MaxDepth
+	d.scanner.contract, d.scanner.frozen = d.rules.Contract, d.rules.Frozen()
 	d.learner = learner{scanner: &d.scanner, rules: d.rules}
 	d.builder = builder{table: opt.Table, rules: d.rules, fillers: map[int32]*column.Filler{}}
 	d.current = opt.Table
 	d.learner.root.Settle(opt.Table)
+	d.learner.root.SettlePins(d.rules.Pinned())
 	if opt.Learned != nil {
 		d.learner.root.Settle(opt.Learned)
 		d.current = opt.Learned
@@ -82,6 +85,9 @@ func (d *Decoder) start() error {
 	if d.source == nil || d.offset == nil || d.rescued == nil {
 		return errors.New("the table's schema lacks the reserved columns")
 	}
+	if err := d.rules.CheckDerived(d.current); err != nil {
+		return err
+	}
 	d.phase = emitting
 	for i := 0; i < len(d.primed.records) && d.phase == emitting; i++ {
 		if err := d.emit(d.primed.record(i)); err != nil {
@@ -94,7 +100,10 @@ func (d *Decoder) start() error {
 
 // fine says whether the record can be parsed at all.
 func (d *Decoder) fine(rec *record) bool {
-	return rec.bad == fine && rec.valid && rec.by.valid(rec)
+	if rec.bad == fine && !rec.valid {
+		rec = d.readable(rec)
+	}
+	return rec != nil && rec.bad == fine && rec.by.valid(rec)
 }
 
 // rebuild makes tree and columns for the current schema.
@@ -111,11 +120,19 @@ func (d *Decoder) emit(rec *record) error {
 		return d.dead(rec, fault{code: rec.bad})
 	}
 	if !rec.valid {
-		return d.dead(rec, fault{code: invalidUTF8, at: invalidAt(rec.raw)})
+		return d.repair(rec)
 	}
+	return d.scan(rec)
+}
+
+// scan makes a row of a record, or a dead letter.
+func (d *Decoder) scan(rec *record) error {
 	d.scanner.row = d.rows
 	if rec.by.scan(rec) {
-		return d.row(rec)
+		if d.scanner.invalid == 0 {
+			return d.row(rec)
+		}
+		d.scanner.fault = fault{code: invalidUTF8, at: invalidAt(rec.raw)}
 	}
 	d.drop()
 	if d.scanner.fault.code == surprise {
@@ -151,8 +168,11 @@ func (d *Decoder) surprised(rec *record) error {
 	d.scanner.final = true
 	ok := rec.by.scan(rec)
 	d.scanner.final = false
-	if ok {
+	if ok && d.scanner.invalid == 0 {
 		return d.row(rec)
+	}
+	if ok {
+		d.scanner.fault = fault{code: invalidUTF8, at: invalidAt(rec.raw)}
 	}
 	d.drop()
 	return d.dead(rec, d.scanner.fault)
@@ -181,7 +201,9 @@ func (d *Decoder) row(rec *record) error {
 	d.offset.Int64(d.rows, 0, rec.pos)
 	if len(s.rescued) > 0 {
 		d.rescued.Bytes(d.rows, 0, s.rescued)
-		d.notes.misfits(s.misfits, rec, s.rescued)
+	}
+	if len(s.misfits) > 0 {
+		d.notes.misfits(s, rec)
 	}
 	d.rows++
 	d.notes.rows++
@@ -207,6 +229,7 @@ func (d *Decoder) emitBlock() error {
 		}
 		b.Columns[i] = c.Swap(used)
 	}
+	column.Derive(b, d.rules.Derived)
 	d.rows, d.size, d.spare = 0, 0, b
 	if d.opt.Block == nil {
 		return nil
@@ -220,6 +243,9 @@ func (d *Decoder) emitBlock() error {
 
 // dead passes on a record that cannot become a row.
 func (d *Decoder) dead(rec *record, f fault) error {
+	if err := d.broke(rec, f); err != nil {
+		return err
+	}
 	d.notes.dead++
 	if d.opt.Dead == nil {
 		return nil
@@ -228,7 +254,10 @@ func (d *Decoder) dead(rec *record, f fault) error {
 	if f.code == tooLong {
 		msg = fmt.Sprintf("%d bytes, more than the %d allowed", rec.length, d.limits.MaxRecordBytes)
 	}
-	raw := rec.by.show(rec)
+	raw := d.received
+	if raw == nil {
+		raw = rec.by.show(rec)
+	}
 	err := d.opt.Dead(DeadLetter{
 		Source: string(rec.source), Offset: rec.pos, Raw: raw[:min(len(raw), KeptBytes)], Length: rec.length,
 		Stage: said[f.code].stage, Code: said[f.code].code, Message: msg,

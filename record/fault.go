@@ -9,6 +9,8 @@ type fault struct {
 	want int  // ragged: how many there should be
 	byte byte // the offending byte, if any
 	end  bool // the record ends too early
+
+	where, text, cure string // newColumn, misfitting: the place, what is wrong there, what helps
 }
 
 // code is the reason of a fault. surprise is none: the record is well, but the
@@ -30,6 +32,8 @@ const (
 	ragged
 	badQuote
 	openQuote
+	newColumn
+	misfitting
 )
 
 // said is what the dead-letter table says of a fault.
@@ -46,6 +50,8 @@ var said = [...]struct{ stage, code string }{
 	ragged:        {"syntax", "ragged"},
 	badQuote:      {"syntax", "bad_quote"},
 	openQuote:     {"syntax", "open_quote"},
+	newColumn:     {"schema", "contract_new_column"},
+	misfitting:    {"schema", "contract_type"},
 }
 
 func (f fault) message() string {
@@ -75,6 +81,8 @@ func (f fault) message() string {
 		return fmt.Sprintf("something follows a closing quote, at byte %d", f.at)
 	case openQuote:
 		return "a quoted cell does not end"
+	case newColumn, misfitting:
+		return f.text
 	}
 	return ""
 }

@@ -29,7 +29,13 @@ type lineParser struct {
 
 func (p lineParser) scan(rec *record) bool {
 	p.begin()
-	if !p.cell(bytes.TrimSuffix(rec.raw, []byte{'\r'}), p.root.at(LineKey), []byte(LineKey)) {
+	line := p.root.at(LineKey)
+	for _, n := range p.root.fields {
+		if n.missing != nil && n != line {
+			p.miss(n, 0, 0)
+		}
+	}
+	if !p.cell(bytes.TrimSuffix(rec.raw, []byte{'\r'}), line, []byte(LineKey)) {
 		return false
 	}
 	p.end()

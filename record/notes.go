@@ -11,17 +11,20 @@ const exampleBytes = 200
 
 // Notes says what a try did beyond plain rows.
 type Notes struct {
-	Rows    int64          // rows emitted or at hand
-	Dead    int64          // dead letters
-	Added   []schema.Added // new columns and fields; those with Renamed set have another name than their key
-	Misfits []Misfit       // by place, in the order in which they were first seen
+	Rows     int64          // rows emitted or at hand
+	Dead     int64          // dead letters
+	Replaced int64          // records in which U+FFFD stands for what was no UTF-8
+	Added    []schema.Added // new columns and fields; those with Renamed set have another name than their key
+	Misfits  []Misfit       // by place, in the order in which they were first seen
 }
 
-// Misfit counts the values at one place that went into _rescued.
+// Misfit counts the values at one place that went into _rescued, or that the
+// contract discarded.
 type Misfit struct {
 	Column  string // names joined by ".", "[]" behind lists; of unknown keys the object around
 	Type    string // the column's type; "" for unknown keys
 	Reason  string // type | unknown_key | precision
+	Dropped bool   // the values are kept nowhere
 	Count   int64
 	Example string // the first value as received, cut
 	Source  string // of the first value
@@ -31,29 +34,30 @@ type Misfit struct {
 
 // notes gathers Notes.
 type notes struct {
-	rows   int64
-	dead   int64
-	adds   []schema.Added
-	places map[place]int
-	found  []Misfit
-	saw    []schema.Class // classes of a misfit's values
-	kinds  []schema.Kind
+	rows     int64
+	dead     int64
+	replaced int64
+	adds     []schema.Added
+	places   map[place]int
+	found    []Misfit
+	saw      []schema.Class // classes of a misfit's values
+	kinds    []schema.Kind
 }
 
 type place struct {
-	column string
-	reason reason
+	column  string
+	reason  reason
+	dropped bool
 }
 
 func (n *notes) added(a []schema.Added) { n.adds = append(n.adds, a...) }
 
 var reasons = [...]string{wrongType: "type", unknownKey: "unknown_key", precision: "precision"}
 
-// misfits counts what was rescued from a record that became a row; rescued is
-// its _rescued.
-func (n *notes) misfits(found []misfit, rec *record, rescued []byte) {
-	for _, m := range found {
-		key := place{m.at.column, m.reason}
+// misfits counts what did not fit of a record that became a row.
+func (n *notes) misfits(s *scanner, rec *record) {
+	for _, m := range s.misfits {
+		key := place{m.at.column, m.reason, m.dropped}
 		i, known := n.places[key]
 		if !known {
 			if n.places == nil {
@@ -61,7 +65,7 @@ func (n *notes) misfits(found []misfit, rec *record, rescued []byte) {
 			}
 			i = len(n.found)
 			n.places[key] = i
-			n.found = append(n.found, first(m, rec, rescued))
+			n.found = append(n.found, first(m, rec, s))
 			n.saw = append(n.saw, 0)
 			n.kinds = append(n.kinds, m.at.kind)
 		}
@@ -70,16 +74,17 @@ func (n *notes) misfits(found []misfit, rec *record, rescued []byte) {
 	}
 }
 
-func first(m misfit, rec *record, rescued []byte) Misfit {
+func first(m misfit, rec *record, s *scanner) Misfit {
+	kept := s.rescued
+	if m.dropped {
+		kept = s.dropped
+	}
 	out := Misfit{
-		Column: m.at.column, Reason: reasons[m.reason],
-		Source: string(rec.source), Offset: rec.pos, Example: string(rescued[m.from:min(m.to, m.from+exampleBytes)]),
+		Column: m.at.column, Reason: reasons[m.reason], Dropped: m.dropped,
+		Source: string(rec.source), Offset: rec.pos, Example: string(kept[m.from:min(m.to, m.from+exampleBytes)]),
 	}
 	if m.reason != unknownKey {
-		out.Type = schema.Type{Kind: m.at.kind, Precision: int8(m.at.precision), Scale: int8(m.at.scale)}.String()
-		if m.at.kind.IsNested() {
-			out.Type = m.at.kind.String()
-		}
+		out.Type = typeName(m.at)
 	}
 	return out
 }
@@ -96,6 +101,9 @@ func classOfValue(b []byte) schema.Class {
 func cure(m Misfit, k schema.Kind, saw schema.Class) string {
 	switch m.Reason {
 	case "unknown_key":
+		if m.Dropped {
+			return "pin the field under schema.columns to keep it"
+		}
 		return "pin the object as json, or raise the bounds under schema.nested"
 	case "precision":
 		return fmt.Sprintf("batcher schema widen %s string", m.Column)
@@ -113,7 +121,7 @@ func cure(m Misfit, k schema.Kind, saw schema.Class) string {
 
 // Notes returns what the try did so far. It is complete after Flush.
 func (d *Decoder) Notes() Notes {
-	out := Notes{Rows: d.notes.rows, Dead: d.notes.dead, Added: d.notes.adds}
+	out := Notes{Rows: d.notes.rows, Dead: d.notes.dead, Replaced: d.notes.replaced, Added: d.notes.adds}
 	for i, m := range d.notes.found {
 		m.Cure = cure(m, d.notes.kinds[i], d.notes.saw[i])
 		out.Misfits = append(out.Misfits, m)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+
+	"batcher/source"
 )
 
 // How containers with types of their own begin.
@@ -20,22 +22,27 @@ func (d *Decoder) openObject(o Object) (reader, error) {
 	if err := w.fill(); err != nil {
 		return nil, err
 	}
-	kind := d.opt.Format.of(o.Source, w.rest())
+	name := source.KeyOf(o.Source)
+	kind := d.opt.Format.of(name, w.rest())
 	if kind == Parquet || kind == Avro {
 		return d.openTyped(o, kind)
 	}
-	if err := d.convert(); err != nil {
+	declared := d.opt.Format.Encoding
+	if own := d.opt.Format.CSV.Encoding; kind == CSV && own != "" {
+		declared = own
+	}
+	if err := d.convert(declared); err != nil {
 		return nil, err
 	}
 	head := w.rest()[:min(len(w.rest()), headBytes)]
 	if bytes.IndexByte(head, 0) >= 0 {
 		return nil, d.in.broken("binary data, not text", nil)
 	}
-	switch kind = d.opt.Format.of(o.Source, head); kind {
+	switch kind = d.opt.Format.of(name, head); kind {
 	case CSV:
 		r := &csvReader{window: w, dialect: d.opt.Format.CSV.withDefaults(), max: d.limits.MaxRecordBytes,
 			by: &csvParser{scanner: &d.scanner, learner: &d.learner}}
-		return r, r.open(o.Source)
+		return r, r.open(name)
 	case JSON:
 		return &documentReader{window: w, by: jsonParser{&d.scanner, &d.learner}, max: d.limits.MaxRecordBytes, unnest: d.opt.Format.Unnest}, nil
 	case Lines:
@@ -46,9 +53,9 @@ func (d *Decoder) openObject(o Object) (reader, error) {
 	return nil, fmt.Errorf("unknown format %q", kind)
 }
 
-// convert steps over a byte order mark and puts a converter in front of text that
-// is not UTF-8.
-func (d *Decoder) convert() error {
+// convert steps over a byte order mark, which goes before what is declared, and
+// puts a converter in front of text that is not UTF-8.
+func (d *Decoder) convert(declared string) error {
 	w := &d.text
 	e, mark, reason := markOf(w.rest())
 	if reason != "" {
@@ -56,7 +63,7 @@ func (d *Decoder) convert() error {
 	}
 	if mark == 0 {
 		var err error
-		if e, err = encodingOf(d.opt.Format.Encoding); err != nil {
+		if e, err = encodingOf(declared); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,9 @@ func (s *scanner) text(d []byte, i int, n *node, rep, def uint8) int {
 				return failed
 			}
 		}
+		if s.invalid > 0 && n.kind == schema.Bytes {
+			s.invalid -= invalidBytes(d[i+1 : end])
+		}
 		n.leaf.Bytes(s.row, rep, content)
 		return end + 1
 	case '{', '[':
@@ -115,6 +118,9 @@ func (s *scanner) boolean(d []byte, i int, n *node, rep, def uint8) int {
 // time reads dates and timestamps. A string with escapes is never one.
 func (s *scanner) time(d []byte, i int, n *node, rep, def uint8) int {
 	if d[i] != '"' {
+		if end, _ := number(d, i); end > 0 && n.unit != schema.ISO {
+			return s.instant(d, i, end, n, rep, def)
+		}
 		return s.misfit(d, i, n, rep, def)
 	}
 	end, escaped := stringEnd(d, i+1)
@@ -133,14 +139,23 @@ func (s *scanner) time(d []byte, i int, n *node, rep, def uint8) int {
 		n.leaf.Int32(s.row, rep, days)
 		return end + 1
 	}
-	us, cut, ok := instant(content)
+	return s.instant(d, i, end+1, n, rep, def)
+}
+
+// instant reads the timestamp d[i:end], a string or a number.
+func (s *scanner) instant(d []byte, i, end int, n *node, rep, def uint8) int {
+	content := d[i:end]
+	if d[i] == '"' {
+		content = d[i+1 : end-1]
+	}
+	us, cut, ok := n.instant(content)
 	if !ok {
 		return s.misfit(d, i, n, rep, def)
 	}
 	n.leaf.Int64(s.row, rep, us)
 	if cut {
 		s.path = n.appendPath(s.path[:0])
-		s.rescue(misfit{at: n, reason: precision}, d[i:end+1])
+		s.rescue(misfit{at: n, reason: precision}, d[i:end])
 	}
-	return end + 1
+	return end
 }

@@ -22,9 +22,13 @@ type scanner struct {
 	final    bool // what was not foreseen goes into _rescued and is no surprise
 	fault    fault
 	scratch  []byte
-	rescued  []byte   // JSON object with what the columns do not take; empty if nothing
-	misfits  []misfit // what is in rescued
-	others   keySet   // paths of unknown keys, to find duplicates
+	invalid  int             // invalid bytes in the record at hand that columns of bytes may take
+	rescued  []byte          // JSON object with what the columns do not take; empty if nothing
+	dropped  []byte          // heads of values that are counted and kept nowhere
+	misfits  []misfit        // what is in rescued and dropped
+	contract schema.Contract // for values that a column does not take
+	frozen   bool            // the contract also holds for keys without a column
+	others   keySet          // paths of unknown keys, to find duplicates
 	path     []byte
 }
 
@@ -47,7 +51,8 @@ type misfit struct {
 	at       *node
 	reason   reason
 	saw      schema.Class // form of the value, if its type is the reason
-	from, to int          // the value in _rescued
+	from, to int          // the value in _rescued, or its head in dropped
+	dropped  bool
 }
 
 type reason uint8
@@ -60,7 +65,7 @@ const (
 
 // begin forgets the last record.
 func (s *scanner) begin() {
-	s.rescued, s.misfits = s.rescued[:0], s.misfits[:0]
+	s.rescued, s.misfits, s.dropped = s.rescued[:0], s.misfits[:0], s.dropped[:0]
 	s.others = emptied(s.others)
 }
 
@@ -109,11 +114,6 @@ func (s *scanner) valid(d []byte) bool {
 	return true
 }
 
-func (s *scanner) object(d []byte, i int, n *node, rep uint8) int {
-	if n.depth >= s.maxDepth {
-		return s.tooDeep(i)
-	}
-	n.epoch++
 // noObject says why what begins like no object is no record.
 func (s *scanner) noObject(d []byte, i int) {
 	end := s.skip(d, i, 0)
@@ -127,6 +127,11 @@ func (s *scanner) noObject(d []byte, i int) {
 	s.fail(notObject, i)
 }
 
+func (s *scanner) object(d []byte, i int, n *node, rep uint8) int {
+	if n.depth >= s.maxDepth {
+		return s.tooDeep(i)
+	}
+	n.epoch++
 	count, prev := 0, len(n.fields)
 	if i = space(d, i+1); i < len(d) && d[i] == '}' {
 		s.absent(n, rep, count)
@@ -164,18 +169,26 @@ func (s *scanner) noObject(d []byte, i int) {
 	}
 }
 
-// absent appends nulls for the fields that the object does not have.
+// absent appends nulls, or what the pins say, for the fields that the object does
+// not have.
 func (s *scanner) absent(n *node, rep uint8, count int) {
-	if count == len(n.fields) || n.def == 0 {
+	if count == len(n.fields) || n.def == 0 && !n.filled {
 		return
 	}
 	for f, seen := range n.seen {
 		if seen != n.epoch {
-			for _, c := range n.fields[f].leaves {
-				c.Null(s.row, rep, n.def)
-			}
+			s.miss(n.fields[f], rep, n.def)
 		}
 	}
+}
+
+// miss appends what stands for a field whose key is missing.
+func (s *scanner) miss(n *node, rep, def uint8) {
+	if n.missing != nil {
+		s.value(n.missing, 0, n, rep, def)
+		return
+	}
+	s.null(n, rep, def)
 }
 
 // key reads a key that was not the expected one, and the colon. It returns the
@@ -239,7 +252,9 @@ func (s *scanner) unknown(d []byte, i int, n *node, key []byte) int {
 	if end < 0 || d[i] == 'n' {
 		return end
 	}
-	s.rescue(misfit{at: n, reason: unknownKey}, d[i:end])
+	if !s.rescue(misfit{at: n, reason: unknownKey}, d[i:end]) {
+		return failed
+	}
 	return end
 }
 
@@ -313,23 +328,32 @@ func (s *scanner) misfit(d []byte, i int, n *node, rep, def uint8) int {
 		return s.fail(surprise, i)
 	}
 	s.null(n, rep, def)
+	m := misfit{at: n, reason: wrongType}
 	if n.kind == schema.None {
+		m = misfit{at: n.parent, reason: unknownKey}
 		s.path = appendKey(n.parent.appendPath(s.path[:0]), []byte(n.name))
-		s.rescue(misfit{at: n.parent, reason: unknownKey}, d[i:end])
-		return end
+	} else {
+		m.saw = classOfValue(d[i:end])
+		s.path = n.appendPath(s.path[:0])
 	}
-	s.path = n.appendPath(s.path[:0])
-	s.rescue(misfit{at: n, reason: wrongType, saw: classOfValue(d[i:end])}, d[i:end])
+	if !s.rescue(m, d[i:end]) {
+		return failed
+	}
 	return end
 }
 
-// rescue appends a member to what becomes _rescued; s.path is its key.
-func (s *scanner) rescue(m misfit, value []byte) {
+// rescue appends a member to what becomes _rescued; s.path is its key. It returns
+// false if the contract does not let the record become a row.
+func (s *scanner) rescue(m misfit, value []byte) bool {
+	if s.settled(&m, value) {
+		return s.fault.code == fine
+	}
 	s.member()
 	m.from = len(s.rescued)
 	s.rescued = append(s.rescued, value...)
 	m.to = len(s.rescued)
 	s.misfits = append(s.misfits, m)
+	return true
 }
 
 // member begins a member of what becomes _rescued; s.path is its key.

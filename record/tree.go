@@ -17,7 +17,11 @@ type node struct {
 	column           string // names from the table down, "[]" behind lists
 	parent           *node
 	shape            *schema.Shape // nil where nothing is to be learned
-	fixed            bool          // published: the type never changes
+	fixed            bool          // published or pinned: the type never changes
+	sealed           bool          // it lies in a map, whose type never grows
+	listed           bool          // Struct: keys without a column are asked for, though they may have none
+	unit             schema.Unit   // Timestamp: what a number means
+	missing          []byte        // JSON text that stands for a missing key; nil: null
 	depth            int           // objects and lists around a value
 	width            int           // leaves of the column the node belongs to
 	def              uint8         // level at which the place is present
@@ -34,6 +38,7 @@ type node struct {
 	seen   []uint64 // epoch in which the field was seen
 	epoch  uint64
 	closed bool // no field may be added
+	filled bool // some field has a value where its key is missing
 
 	wide bool // Int64: shape knows of values that are not exact in a double
 
@@ -60,8 +65,9 @@ func (b *builder) build(s *schema.Schema, seen *schema.Shape) (*node, []*column.
 	b.leaves, b.columns = s.Leaves(), nil
 	b.full = b.rules.MaxColumns > 0 && len(b.leaves) >= b.rules.MaxColumns
 	root := &node{kind: schema.Struct, shape: seen}
-	b.fields(root, s.Fields, 0)
-	root.closed = b.full || len(root.fields) >= rootKeys(b.rules)
+	pins := b.rules.Pinned()
+	b.fields(root, s.Fields, 0, pins)
+	root.closed = b.full || len(root.fields) >= rootKeys(b.rules) || !pins.Open()
 	return root, b.columns
 }
 
@@ -70,12 +76,14 @@ func rootKeys(r schema.Rules) int { return 2*r.MaxColumns + maxKeys }
 
 // fields makes the children of a struct and one None node for each key under
 // which only null was seen.
-func (b *builder) fields(n *node, fields []schema.Field, rep uint8) {
+func (b *builder) fields(n *node, fields []schema.Field, rep uint8, pins *schema.Pinned) {
 	n.byKey = make(map[string]int32, len(fields))
+	n.listed = pins.Listed()
 	for _, f := range fields {
-		c := b.node(n, f, n.shape.Field(f.Key), rep)
+		c := b.node(n, f, n.shape.Field(f.Key), rep, pins.Field(f.Key))
 		if f.Key != "" {
 			n.append(c, f.Key)
+			n.filled = n.filled || c.missing != nil
 		}
 	}
 	for _, key := range n.shape.Keys() {
@@ -108,11 +116,15 @@ func expected(key string) []byte {
 	return []byte(`"` + key + `":`)
 }
 
-func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uint8) *node {
+func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uint8, pins *schema.Pinned) *node {
 	t := f.Type
 	n := &node{
 		kind: t.Kind, precision: int(t.Precision), scale: int(t.Scale), name: f.Name, parent: parent, shape: seen,
-		fixed: f.ID <= b.table.LastID, depth: parent.depth + 1, def: parent.def + 1,
+		fixed: f.ID <= b.table.LastID || pins.Fixed(), depth: parent.depth + 1, def: parent.def + 1, unit: pins.Unit(),
+	}
+	n.sealed = parent.sealed || parent.kind == schema.Map
+	if text := pins.Default(); text != "" {
+		n.missing = []byte(text)
 	}
 	n.wide = n.fixed || seen == nil
 	n.column = join(parent, f.Name)
@@ -125,25 +137,29 @@ func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uin
 	first := len(b.columns)
 	switch t.Kind {
 	case schema.Struct:
-		b.fields(n, t.Fields, rep)
-		n.closed = b.full || n.width >= b.rules.MaxLeaves || len(n.fields) >= maxKeys
+		b.fields(n, t.Fields, rep, pins)
+		n.closed = b.full || n.width >= b.rules.MaxLeaves || len(n.fields) >= maxKeys || !pins.Open() || n.sealed
 	case schema.List:
 		n.rep = rep + 1
-		var inside *schema.Shape
-		if seen != nil {
-			inside = seen.Element()
-		}
-		n.elem = b.node(n, t.Fields[0], inside, rep+1)
+		n.elem = b.node(n, t.Fields[0], elementOf(seen), rep+1, pins.Element())
 	case schema.Map:
 		n.rep = rep + 1
 		n.mapKeys = keySet{}
 		n.leaf = b.filler()
-		n.elem = b.node(n, t.Fields[1], nil, rep+1)
+		n.elem = b.node(n, t.Fields[1], elementOf(seen), rep+1, pins.Element())
 	default:
 		n.leaf = b.filler()
 	}
 	n.leaves = b.columns[first:len(b.columns):len(b.columns)]
 	return n
+}
+
+// elementOf returns the shape of elements, if there is something to learn.
+func elementOf(seen *schema.Shape) *schema.Shape {
+	if seen == nil {
+		return nil
+	}
+	return seen.Element()
 }
 
 // filler returns the filler of the next leaf.

@@ -216,9 +216,20 @@ func (r Rules) infer(at place, depth int) Type {
 	case at.pins.Fixed():
 		return r.declared(at.pins.typ)
 	case kind == Decimal:
-		return Type{Kind: Decimal, Precision: 38}
+		return s.decimal()
+	case kind == Map:
+		return r.inferMap(place{s, at.pins}, depth)
 	}
 	return Type{Kind: kind}
+}
+
+// inferMap returns a map if its values are plain ones of one kind.
+func (r Rules) inferMap(at place, depth int) Type {
+	v := r.infer(at.element(), depth+1)
+	if v.Kind == None || v.Kind == JSON || v.Kind.IsNested() || (depth > r.MaxDepth && !at.seen.settled) {
+		return Type{Kind: JSON}
+	}
+	return Type{Kind: Map, Fields: []Field{{Name: KeyName, Type: Type{Kind: String}}, {Name: ValueName, Type: v}}}
 }
 
 // declared returns a declared type with names for the fields in it.
@@ -296,8 +307,11 @@ func (r Rules) bounded(fields []Field, pins *Pinned) []Field {
 }
 
 // regular says whether the objects seen are alike enough, and often enough
-// seen, for their keys to be names of fields.
+// seen, for their keys to be names of fields. Declared ones are.
 func (r Rules) regular(s *Shape) bool {
+	if s.named {
+		return true
+	}
 	if s.records < r.MinRecords || len(s.fields) == 0 {
 		return false
 	}

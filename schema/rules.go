@@ -1,6 +1,10 @@
 package schema
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // Rules say how a table may grow: how columns are named, what inference makes of
 // nested values, what is declared, and what may be added at all. A zero member
@@ -83,4 +87,14 @@ func (r Rules) WithDefaults() Rules {
 	r.MaxLeaves = cmp.Or(r.MaxLeaves, 128)
 	r.MinRecords = cmp.Or(r.MinRecords, 100)
 	return r
+}
+
+// CheckDerived says which derived column of a table has no timestamp to follow.
+func (r Rules) CheckDerived(s *Schema) error {
+	for _, d := range r.Derived {
+		if !slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Name == d.From && f.Type.Kind == Timestamp }) {
+			return fmt.Errorf("column %s follows %s, but the table has no timestamp column of that name", d.Name, d.From)
+		}
+	}
+	return nil
 }

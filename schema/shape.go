@@ -12,14 +12,16 @@ const (
 	SawBool      Class = 1 << iota
 	SawInt             // whole number within ±2^53: exact in a double
 	SawWideInt         // whole number of int64 beyond ±2^53
-	SawDecimal         // whole number beyond int64 with at most 38 digits
+	SawDecimal         // whole number beyond int64, or typed decimal, with at most 38 digits
 	SawFloat           // number with fraction or exponent that a double takes
 	SawHuge            // number that no numeric type takes
 	SawDate            // string YYYY-MM-DD
 	SawTimestamp       // string with an ISO 8601 instant: date, time and zone
 	SawText            // any other string
+	SawBytes           // typed bytes
 	SawObject
 	SawList
+	SawMap // typed map
 )
 
 const sawNumber = SawInt | SawWideInt | SawDecimal | SawFloat | SawHuge
@@ -40,8 +42,12 @@ func (c Class) Kind() Kind {
 		return Struct
 	case SawList:
 		return List
+	case SawMap:
+		return Map
+	case SawBytes, SawBytes | SawText:
+		return Bytes
 	}
-	if c&(SawObject|SawList) != 0 {
+	if c&(SawObject|SawList|SawMap|SawBytes) != 0 {
 		return JSON
 	}
 	if c&^sawNumber != 0 || c&SawHuge != 0 {
@@ -71,8 +77,10 @@ func ClassOf(k Kind) Class {
 		return SawFloat
 	case Decimal:
 		return SawDecimal
-	case String, Bytes:
+	case String:
 		return SawText
+	case Bytes:
+		return SawBytes
 	case JSON:
 		return SawText | SawObject
 	case Date:
@@ -81,7 +89,9 @@ func ClassOf(k Kind) Class {
 		return SawTimestamp
 	case List:
 		return SawList
-	case Map, Struct:
+	case Map:
+		return SawMap
+	case Struct:
 		return SawObject
 	}
 	return 0
@@ -97,6 +107,9 @@ type Shape struct {
 	last    int64 // the latest of these records
 	times   int64 // objects that had this key
 	settled bool  // the type was decided before: bounds do not apply again
+	named   bool  // objects come from a container that declares their fields
+	whole   int8  // decimals: most digits in front of the point
+	scale   int8  // decimals: most digits behind it
 	fields  map[string]*Shape
 	element *Shape
 }
@@ -105,7 +118,46 @@ type Shape struct {
 func (s *Shape) Saw() Class { return s.saw }
 
 // See joins c to the classes seen.
-func (s *Shape) See(c Class) { s.saw |= c }
+func (s *Shape) See(c Class) {
+	s.saw |= c
+	if c&SawDecimal != 0 {
+		s.whole = MaxDigits // it was not counted
+	}
+}
+
+// MaxDigits is how many digits a decimal has at most.
+const MaxDigits = 38
+
+// SeeDecimal notes a typed decimal with so many digits in front of the point and
+// behind it, together at most MaxDigits.
+func (s *Shape) SeeDecimal(whole, scale int) {
+	s.saw |= SawDecimal
+	s.whole, s.scale = max(s.whole, int8(whole)), max(s.scale, int8(scale))
+}
+
+// decimal returns the type for decimals and whole numbers that were seen. It has
+// as many digits as a decimal can have, because a type never grows once it is
+// published; where no decimal takes all of them exactly, it is text.
+func (s *Shape) decimal() Type {
+	whole := int(s.whole)
+	if s.saw&SawInt != 0 {
+		whole = max(whole, 16) // 2^53
+	}
+	if s.saw&SawWideInt != 0 {
+		whole = max(whole, 19) // 2^63
+	}
+	if whole+int(s.scale) > MaxDigits {
+		return Type{Kind: String}
+	}
+	return Type{Kind: Decimal, Precision: MaxDigits, Scale: s.scale}
+}
+
+// SeeStruct notes a struct whose fields its container declares, as SeeObject
+// notes an object.
+func (s *Shape) SeeStruct(record int64) {
+	s.SeeObject(record)
+	s.named = true
+}
 
 // SeeObject notes an object here in the record with that number, from 1 on.
 func (s *Shape) SeeObject(record int64) {
@@ -131,7 +183,8 @@ func (s *Shape) SeeKey(key []byte, limit int) *Shape {
 	return f
 }
 
-// Element returns the shape of the elements of the lists seen here.
+// Element returns the shape of the elements of the lists, or the values of the
+// maps, seen here.
 func (s *Shape) Element() *Shape {
 	if s.element == nil {
 		s.element = &Shape{}
@@ -173,8 +226,8 @@ func (s *Shape) field(key string) *Shape {
 }
 
 // Settle makes the types of t's columns the least that the shape stands for:
-// what is a struct or a list there is not judged by bounds again, what is JSON
-// or a map takes anything from now on. The shape is that of a record of t.
+// what is a struct, a list or a map there is not judged by bounds again, what is
+// JSON takes anything from now on. The shape is that of a record of t.
 func (s *Shape) Settle(t *Schema) {
 	for _, f := range t.Fields {
 		if f.Key != "" {
@@ -183,7 +236,30 @@ func (s *Shape) Settle(t *Schema) {
 	}
 }
 
-// Settled says whether a struct or a list was decided here by Settle.
+// SettlePins makes the types that the pins declare the least that the shape
+// stands for, as Settle does for published ones.
+func (s *Shape) SettlePins(p *Pinned) {
+	for key, f := range p.fields {
+		s.field(key).settlePinned(f)
+	}
+}
+
+func (s *Shape) settlePinned(p *Pinned) {
+	switch p.kind {
+	case Struct:
+		s.saw |= SawObject
+		s.settled = true
+		s.SettlePins(p)
+	case List:
+		s.saw |= SawList
+		s.settled = true
+		s.Element().settlePinned(p.Element())
+	default:
+		s.settle(p.typ)
+	}
+}
+
+// Settled says whether a struct, a list or a map was decided here by Settle.
 func (s *Shape) Settled() bool { return s.settled }
 
 // SettleJSON makes the place one that is kept as JSON text.
@@ -194,8 +270,11 @@ func (s *Shape) settle(t Type) {
 	switch t.Kind {
 	case JSON:
 		s.fields, s.element, s.settled = nil, nil, false
-	case Map: // declared: nothing is to be learned about its values
-		s.SettleJSON()
+	case Map:
+		s.settled = true
+		s.Element().settle(t.Fields[1].Type)
+	case Decimal:
+		s.scale = max(s.scale, t.Scale)
 	case Struct:
 		s.settled = true
 		for _, f := range t.Fields {

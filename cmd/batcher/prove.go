@@ -20,7 +20,7 @@ func verify(ctx context.Context, c *call, o verifyOptions) error {
 		return err
 	}
 	v := &audit.Verifier{
-		Log: r.log, Store: r.store, Source: r.source, Set: r.set, Rules: rulesOf(r.cfg), Record: record.Limits{},
+		Log: r.log, Store: r.store, Source: r.source, Set: r.set, Rules: rulesOf(r.cfg), Record: record.Limits{}, Format: formatOf(r.cfg),
 		Table: string(r.cfg.Table), Dead: string(r.cfg.DeadLetters.Table), Logger: c.Logger,
 	}
 	checks := audit.CheckRows

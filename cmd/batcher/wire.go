@@ -103,16 +103,13 @@ func wire(ctx context.Context, c *call, cfg *config.Pipeline, w wiring) (*rooms,
 
 // unwired refuses what a pipeline file may say but no room does yet.
 func unwired(cfg *config.Pipeline) error {
-	files, keys := cfg.Source.Files, []string{}
+	format, keys := cfg.Source.Files.Format, []string{}
 	for key, said := range map[string]bool{
-		"source.files.format":          files.Format != config.InputAuto && files.Format != config.InputNDJSON,
-		"source.files.unnest":          files.Unnest.Place != nil,
-		"source.files.encoding":        files.Encoding != config.EncodingUTF8,
-		"source.files.on_invalid_utf8": files.OnInvalidUTF8 != config.InvalidUTF8Reject,
-		"schema.contract":              cfg.Schema.Contract != config.ContractEvolve,
-		"schema.columns":               len(cfg.Schema.Columns) > 0,
-		"event_time":                   cfg.EventTime != nil,
-		"partition_by":                 len(cfg.PartitionBy) > 0,
+		"source.files.format": format == config.InputParquet || format == config.InputAvro,
+		"schema.contract":     cfg.Schema.Contract != config.ContractEvolve,
+		"schema.columns":      len(cfg.Schema.Columns) > 0,
+		"event_time":          cfg.EventTime != nil,
+		"partition_by":        len(cfg.PartitionBy) > 0,
 	} {
 		if said {
 			keys = append(keys, key)
@@ -155,6 +152,40 @@ func rulesOf(cfg *config.Pipeline) schema.Rules {
 	}
 }
 
+// formatOf says how objects are read.
+func formatOf(cfg *config.Pipeline) record.Format {
+	in := cfg.Source.Files
+	return record.Format{
+		Kind: record.Kind(in.Format), Unnest: in.Unnest.Keys(), CSV: dialectOf(in.CSV), Encoding: string(in.Encoding),
+		Invalid: record.Policy(in.OnInvalidUTF8),
+	}
+}
+
+func dialectOf(c config.CSV) record.Dialect {
+	d := record.Dialect{
+		Quote: record.NoQuote, Decimal: c.Decimal[0], Skip: int(c.SkipLines), Null: c.Null,
+		Encoding: string(c.Encoding), Header: record.Named, Escape: byteOf(c.Escape), Comment: byteOf(c.Comment),
+	}
+	if c.Delimiter != "auto" {
+		d.Delimiter = byteOf(c.Delimiter)
+	}
+	if c.Quote != "" {
+		d.Quote = int(c.Quote[0])
+	}
+	if !c.Header {
+		d.Header = record.Numbered
+	}
+	return d
+}
+
+// byteOf is the one character of a dialect, or 0 if there is none.
+func byteOf[T ~string](mark T) byte {
+	if mark == "" {
+		return 0
+	}
+	return mark[0]
+}
+
 // pipeline wires a run.
 func (r *rooms) pipeline(c *call) *pipeline.Pipeline {
 	cfg := r.cfg
@@ -162,7 +193,7 @@ func (r *rooms) pipeline(c *call) *pipeline.Pipeline {
 		Log: r.log, Store: r.store, Source: r.source, Input: r.input, Set: r.set,
 		Config: identity(cfg), Start: start(cfg.Source.Files.Start),
 		Table: string(cfg.Table), Dead: string(cfg.DeadLetters.Table),
-		Rules: rulesOf(cfg), Record: record.Limits{},
+		Rules: rulesOf(cfg), Record: record.Limits{}, Format: formatOf(cfg),
 		Limits:     batch.Limits{Bytes: int64(cfg.Batch.MaxBytes), Records: cfg.Batch.MaxRecords, Objects: cfg.Batch.MaxObjects},
 		Budget:     batch.Budget{Ratio: cfg.DeadLetters.FailAbove.Ratio, MinRecords: cfg.DeadLetters.FailAbove.MinRecords},
 		File:       datafile.Options{Compression: datafile.Compression(cfg.Parquet.Compression), CreatedBy: "batcher"},
