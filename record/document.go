@@ -94,8 +94,13 @@ func (j *documentReader) verify() error {
 	}
 }
 
-// broken says that the document cannot be cut at the place at hand.
-func (j *documentReader) broken(what string) error {
+// unexpected says that the document cannot be cut at the place at hand, where c
+// stands, or nothing.
+func (j *documentReader) unexpected(c byte, where string) error {
+	what := fmt.Sprintf("unexpected %q %s", rune(c), where)
+	if c == 0 && j.atEnd() {
+		what = "it ends inside a value"
+	}
 	return &BrokenError{Reason: "broken JSON document: " + what, Offset: j.pos}
 }
 
@@ -129,7 +134,7 @@ func (j *documentReader) cut(rec *record) error {
 		case j.state == top && c == 0 && j.atEnd():
 			return io.EOF
 		case j.atEnd():
-			return j.broken("it ends inside a value")
+			return j.unexpected(0, "")
 		case j.state == top:
 			done, err = j.top(rec, c)
 		case j.state == elements:
@@ -175,7 +180,7 @@ func (j *documentReader) element(rec *record, c byte) (bool, error) {
 	}
 	if !j.first {
 		if c != ',' {
-			return false, j.broken(fmt.Sprintf("unexpected %q between elements", rune(c)))
+			return false, j.unexpected(c, "between elements")
 		}
 		j.advance(1)
 		var err error
@@ -184,7 +189,7 @@ func (j *documentReader) element(rec *record, c byte) (bool, error) {
 		}
 	}
 	if j.first = false; !begins(c) {
-		return false, j.broken(fmt.Sprintf("unexpected %q where an element should be", rune(c)))
+		return false, j.unexpected(c, "where an element should be")
 	}
 	if j.outer && j.depth == 0 {
 		return j.open(rec, c)
@@ -225,7 +230,7 @@ func (j *documentReader) member(rec *record, c byte) (bool, error) {
 	}
 	if !j.first {
 		if c != ',' {
-			return false, j.broken(fmt.Sprintf("unexpected %q in an envelope", rune(c)))
+			return false, j.unexpected(c, "in an envelope")
 		}
 		j.advance(1)
 		if _, err := j.letter(); err != nil {
@@ -253,7 +258,7 @@ func (j *documentReader) member(rec *record, c byte) (bool, error) {
 		}
 	}
 	if !begins(c) {
-		return false, j.broken(fmt.Sprintf("unexpected %q where a value should be", rune(c)))
+		return false, j.unexpected(c, "where a value should be")
 	}
 	return false, j.skip()
 }
@@ -287,7 +292,7 @@ func (j *documentReader) key() error {
 		return err
 	}
 	if c != '"' {
-		return j.broken(fmt.Sprintf("unexpected %q where a key should be", rune(c)))
+		return j.unexpected(c, "where a key should be")
 	}
 	if err := j.value(&j.label); err != nil {
 		return err
@@ -302,7 +307,7 @@ func (j *documentReader) key() error {
 		return err
 	}
 	if c != ':' {
-		return j.broken(fmt.Sprintf("unexpected %q behind a key", rune(c)))
+		return j.unexpected(c, "behind a key")
 	}
 	j.advance(1)
 	return nil
@@ -328,7 +333,7 @@ func (j *documentReader) skim(v *skimmer) (length int64, err error) {
 			if j.state == top && j.depth == 0 {
 				return length, nil // the parser says what is missing
 			}
-			return length, j.broken("it ends inside a value")
+			return length, j.unexpected(0, "")
 		}
 		if err := j.fill(); err != nil {
 			return length, err
@@ -359,7 +364,7 @@ func (j *documentReader) value(rec *record) error {
 func (j *documentReader) take(rec *record, v *skimmer) error {
 	if j.eof && v.open() && (j.state != top || j.depth > 0) {
 		j.advance(len(j.rest()))
-		return j.broken("it ends inside a value")
+		return j.unexpected(0, "")
 	}
 	rec.raw = j.rest()[:v.length]
 	rec.length = int64(v.length)
