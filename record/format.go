@@ -131,39 +131,36 @@ func values(line []byte) (n int, whole bool) {
 }
 
 // document tells one JSON document, an array or several values on one line from
-// lines of JSON: lines hold one whole object each. When the first line does
-// not, one of the others in sight decides.
+// lines of JSON, of which most hold one whole object each. In a document that
+// goes over several lines a whole object never makes a line of its own as often
+// as not: a line with a comma or a bracket stands between two.
 func (f Format) document(head []byte) Kind {
 	if len(f.Unnest) > 0 {
 		return JSON
 	}
-	first := true
-	for text := range bytes.Lines(head) {
-		text = bytes.TrimRight(text, " \t\r\n")
-		if first {
-			text = bytes.TrimLeft(text, " \t")
-		}
+	object := false // the first line begins like one
+	lines, whole := 0, 0
+	for line := range bytes.Lines(head) {
+		text := bytes.Trim(line, " \t\r\n")
 		if len(text) == 0 {
 			continue
 		}
-		n, whole := values(text)
-		switch {
-		case first && (text[0] == '[' || whole && n > 1):
-			return JSON
-		case whole && n == 1 && text[0] == '{':
-			return NDJSON
+		n, all := values(text)
+		if lines == 0 {
+			if text[0] == '[' || all && n > 1 {
+				return JSON
+			}
+			object = text[0] == '{'
 		}
-		first = false
+		if all && n == 1 && text[0] == '{' {
+			whole++
+		} else if len(head) >= headBytes && line[len(line)-1] != '\n' {
+			break // it goes on out of sight
+		}
+		lines++
 	}
-	if first || text(head) {
-		return NDJSON
+	if object && (lines == 0 || 2*whole < lines) {
+		return JSON
 	}
-	return JSON
-}
-
-// text says whether the head begins with what is no JSON object: then each line
-// is judged by itself.
-func text(head []byte) bool {
-	t := bytes.TrimLeft(head, " \t\r\n")
-	return len(t) == 0 || t[0] != '{'
+	return NDJSON
 }
