@@ -166,6 +166,9 @@ func (r *run) prepare(ctx context.Context, objects []files.Object, limits batch.
 	if err != nil {
 		return nil, err
 	}
+	if err := r.Rules.CheckPublished(published); err != nil {
+		return nil, err
+	}
 	t := &try{run: r, prepared: p, published: published, limits: limits,
 		broken: map[string]*record.BrokenError{}, stale: map[string]bool{}, cutoff: r.cutoff()}
 	for restarts := 0; restarts < maxRestarts; {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"batcher/object"
 	"batcher/pipeline"
 	"batcher/record"
+	"batcher/schema"
 	"batcher/source/files"
 )
 
@@ -91,6 +93,8 @@ var rules = []struct {
 	{isA[*files.GapError], exitGap, "--on-gap skip records the gap and goes on"},
 	{isA[*files.ChangedError], exitGap, "source.files.on_change: skip leaves changed objects alone and reports them"},
 	{isA[*pipeline.PartlyCoveredError], exitGap, "batcher show SEQ -o json prints the ranges of a manifest"},
+	{isA[*schema.PinError], exitConfig, "put the setting back"},
+	{isA[*record.ContractError], exitConfig, "schema.contract: discard_row or discard_value go on without what does not fit"},
 	{isA[*pipeline.MismatchError], exitConfig, "give the pipeline another name, or put the setting back"},
 	{isA[*compact.SupersededError], exitSuperseded, "run it again"},
 	{is(commit.ErrExpired), exitUsage, "batcher status and batcher history say what is retained"},
@@ -128,10 +132,23 @@ func classify(err error) *exitError {
 	}
 	for _, rule := range rules {
 		if rule.matches(err) {
-			return &exitError{rule.code, err, rule.hint}
+			return &exitError{rule.code, err, cmp.Or(cureFor(err), rule.hint)}
 		}
 	}
 	return &exitError{exitBug, err, "this error has no exit code, which is a bug in batcher; please report it"}
+}
+
+// cureFor returns the cure that the error itself knows, or "".
+func cureFor(err error) string {
+	var pin *schema.PinError
+	var broken *record.ContractError
+	switch {
+	case errors.As(err, &pin) && pin.Widen:
+		return fmt.Sprintf("put the setting back, or bring the column there: batcher schema widen %s %s", pin.Column, pin.Want)
+	case errors.As(err, &broken):
+		return broken.Cure
+	}
+	return ""
 }
 
 // conclude prints the error, if there is one, and returns the exit code.

@@ -266,10 +266,10 @@ func TestReportForPeople(t *testing.T) {
 	seq := int64(7)
 	v := verbs{Run: func(context.Context, *call, runOptions) (report, error) {
 		return report{Outcome: outcomeCommitted, Batches: 2, Seq: &seq, Rows: reportRows{Read: 10, Written: 9, Dead: 1}, Objects: reportObjects{Read: 4, Changed: 1},
-			Conflicts: []reportConflict{{"events", "price", 3, "pin it"}}, Lag: reportLag{Objects: 5, Bytes: 99}, DurationMS: 1250}, nil
+			Conflicts: []reportConflict{{"events", "price", 3, "pin it", false}, {"events", "", 2, "", true}}, Lag: reportLag{Objects: 5, Bytes: 99}, DurationMS: 1250}, nil
 	}}
 	want := "committed manifest 7: 2 batches, 4 objects, 10 records → 9 rows, 1 dead letters in 1.25s\n" +
-		"  1 objects changed since they were consumed, left alone\n  events.price: 3 values did not fit and stand in _rescued (pin it)\n  left to read: 5 objects, 99 bytes\n"
+		"  1 objects changed since they were consumed, left alone\n  events.price: 3 values did not fit and stand in _rescued (pin it)\n  events: 2 values did not fit and are stored nowhere\n  left to read: 5 objects, 99 bytes\n"
 	if p := play(v, "run"); p.stdout != want || p.stderr != "" {
 		t.Errorf("got %q %q", p.stdout, p.stderr)
 	}

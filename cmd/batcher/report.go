@@ -85,12 +85,29 @@ type reportFile struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// reportConflict is a column with values that did not fit, and the cure.
+// reportConflict is a column with values that did not fit, or an object with keys
+// that have no column, and the cure.
 type reportConflict struct {
-	Table  string `json:"table"`
-	Column string `json:"column"`
-	Count  int64  `json:"count"`
-	Cure   string `json:"cure"`
+	Table     string `json:"table"`
+	Column    string `json:"column"` // "": the record itself
+	Count     int64  `json:"count"`
+	Cure      string `json:"cure"`
+	Discarded bool   `json:"discarded,omitempty"` // counted, and stored nowhere: the pipeline file says so
+}
+
+// String is the conflict for people.
+func (c reportConflict) String() string {
+	place, fate, cure := c.Table, "stand in _rescued", ""
+	if c.Column != "" {
+		place += "." + c.Column
+	}
+	if c.Discarded {
+		fate = "are stored nowhere"
+	}
+	if c.Cure != "" {
+		cure = " (" + c.Cure + ")"
+	}
+	return fmt.Sprintf("%s: %d values did not fit and %s%s", place, c.Count, fate, cure)
 }
 
 type reportError struct {
@@ -163,11 +180,7 @@ func (r report) text() string {
 		}
 	}
 	for _, c := range r.Conflicts {
-		cure := ""
-		if c.Cure != "" {
-			cure = " (" + c.Cure + ")"
-		}
-		fmt.Fprintf(&b, "  %s.%s: %d values did not fit and stand in _rescued%s\n", c.Table, c.Column, c.Count, cure)
+		fmt.Fprintf(&b, "  %s\n", c)
 	}
 	for i, f := range r.Files {
 		if i == maxFilesShown {

@@ -129,14 +129,18 @@ func tableOf(f manifest.File) string {
 // conflicts adds up the misfits of all batches by column.
 func conflicts(table string, notes []record.Notes) []reportConflict {
 	var out []reportConflict
-	at := map[string]int{}
+	type fate struct {
+		column    string
+		discarded bool
+	}
+	at := map[fate]int{}
 	for _, n := range notes {
 		for _, m := range n.Misfits {
-			i, known := at[m.Column]
+			i, known := at[fate{m.Column, m.Dropped}]
 			if !known {
 				i = len(out)
-				at[m.Column] = i
-				out = append(out, reportConflict{Table: table, Column: m.Column, Cure: cureOf(m)})
+				at[fate{m.Column, m.Dropped}] = i
+				out = append(out, reportConflict{Table: table, Column: m.Column, Discarded: m.Dropped, Cure: cureOf(m)})
 			}
 			out[i].Count += m.Count
 		}

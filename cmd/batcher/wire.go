@@ -106,9 +106,6 @@ func unwired(cfg *config.Pipeline) error {
 	format, keys := cfg.Source.Files.Format, []string{}
 	for key, said := range map[string]bool{
 		"source.files.format": format == config.InputParquet || format == config.InputAvro,
-		"schema.contract":     cfg.Schema.Contract != config.ContractEvolve,
-		"schema.columns":      len(cfg.Schema.Columns) > 0,
-		"event_time":          cfg.EventTime != nil,
 		"partition_by":        len(cfg.PartitionBy) > 0,
 	} {
 		if said {
@@ -149,7 +146,13 @@ func rulesOf(cfg *config.Pipeline) schema.Rules {
 	n := cfg.Schema.Nested
 	return schema.Rules{
 		Names: cfg.Schema.Names.Naming(), MaxDepth: int(n.MaxDepth), MaxLeaves: int(n.MaxLeaves), MinRecords: n.MinRecords,
+		Pins: cfg.Pins(), OnlyListed: cfg.Schema.OnlyListed, Contract: contracts[cfg.Schema.Contract],
 	}
+}
+
+var contracts = map[config.Contract]schema.Contract{
+	config.ContractEvolve: schema.Evolving, config.ContractFreeze: schema.Freeze,
+	config.ContractDiscardValue: schema.DiscardValue, config.ContractDiscardRow: schema.DiscardRow,
 }
 
 // formatOf says how objects are read.
