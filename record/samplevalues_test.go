@@ -276,8 +276,9 @@ func (s *seen) csvValues(f *truth, text string, k *sums) error {
 // hasColumns says whether each column was received under one of the keys.
 func (s *seen) hasColumns(header []string) bool {
 	keys := map[string]bool{}
-	for _, h := range header {
-		if keys[h] || h == "" {
+	for i, h := range header {
+		h = strings.TrimSpace(h)
+		if header[i] = h; keys[h] || h == "" {
 			return false // renamed by rules that other tests hold
 		}
 		keys[h] = true
