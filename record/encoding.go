@@ -37,7 +37,7 @@ func ParseEncoding(name string) error {
 // encodingOf returns an encoding by its name, or nil for UTF-8.
 func encodingOf(name string) (*encoding, error) {
 	switch strings.ToLower(name) {
-	case "", "utf-8", "utf8":
+	case "", "utf-8", "utf8", "us-ascii", "ascii": // ASCII is UTF-8
 		return nil, nil
 	case "utf-16", "utf-16le": // a byte order mark goes before what is declared
 		return &encoding{little: true}, nil
