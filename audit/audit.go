@@ -113,7 +113,8 @@ type walk struct {
 	sizes    map[string]int64                      // objects in the data and state folders
 	runs     map[segment.Ref]bool                  // state runs that were looked at
 	changes  []change                              // what was done to objects, in order
-	had      map[string]tally                      // rows of the objects that the manifest at hand replaces
+	had      map[string]tally                      // rows, by name, of the objects that the manifest at hand replaces
+	marked   map[string][]string                   // names with a mark that were ever seen of a key
 	total    tally                                 // rows that all tables have to have, content apart
 	partly   bool                                  // the walk does not know the rows of every object
 	skipped  bool                                  // rows were not read because their files may be gone
@@ -141,7 +142,7 @@ const doneObject source.Position = -1
 func (v *Verifier) Verify(ctx context.Context, o Options) (Report, error) {
 	w := &walk{Verifier: v, opts: o,
 		attempts: map[manifest.Attempt]manifest.Seq{}, batches: map[manifest.BatchID]manifest.Seq{},
-		objects: map[string]standing{}, had: map[string]tally{}, files: map[string]manifest.Seq{},
+		objects: map[string]standing{}, had: map[string]tally{}, marked: map[string][]string{}, files: map[string]manifest.Seq{},
 		live: map[string]map[string]manifest.SHA256{}, schemas: map[string]known{},
 		sizes: map[string]int64{}, runs: map[segment.Ref]bool{}, retained: map[string]bool{},
 	}

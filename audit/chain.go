@@ -11,7 +11,6 @@ import (
 	"batcher/commit"
 	"batcher/manifest"
 	"batcher/object"
-	"batcher/source"
 )
 
 // find lists the slots, holds the hint against them, and reads the last manifest
@@ -314,84 +313,6 @@ func (w *walk) counts(m *manifest.Manifest) {
 	if records != m.Batch.Rows.Read {
 		w.violation("I14", m.Seq, "ranges hold %d records, the batch says %d", records, m.Batch.Rows.Read)
 	}
-}
-
-// ranges proves that no record is consumed twice in a generation, but where its
-// object is replaced.
-func (w *walk) ranges(m *manifest.Manifest) {
-	if before, ok := w.batches[m.Batch.ID]; ok && m.Kind == manifest.Data && len(m.Batch.Ranges.Items) > 0 {
-		w.violation("I5", m.Seq, "batch %s is also committed by manifest %d", m.Batch.ID, before)
-	}
-	w.batches[m.Batch.ID] = m.Seq
-	clear(w.had)
-	replaced := map[string]int64{}
-	for _, r := range m.Batch.Replaced.Items {
-		replaced[r.Key] = r.Rows
-	}
-	for i := range m.Batch.Ranges.Items {
-		x := &m.Batch.Ranges.Items[i]
-		if rows, ok := replaced[x.Key]; ok {
-			w.replaced(m.Seq, x.Key, rows)
-		}
-		w.consume(m.Seq, x)
-	}
-}
-
-// consume notes a range: at the key of its object how far that is read, at its name
-// which rows are there.
-func (w *walk) consume(seq manifest.Seq, x *source.Range) {
-	now, known := w.objects[x.Key]
-	if now.next == doneObject && x.From == 0 && !x.Was.IsZero() {
-		now.next = 0 // another content, or the same one read again
-	}
-	if known && now.next != x.From {
-		w.violation("I4", seq, "object %q is read from %d; %s", x.Key, x.From, position(now.next))
-	}
-	now.next, now.was = x.To, x.Was
-	if x.Last {
-		now.next = doneObject
-		w.done += completed(x.Was)
-	}
-	rows := tally{rows: x.Records, ids: x.IDSum}
-	if x.Source() != x.Key {
-		named := w.objects[x.Source()]
-		named.next, named.rows = doneObject, named.rows.plus(rows)
-		w.move(seq, x.Source(), named)
-		rows = tally{}
-	}
-	now.rows = now.rows.plus(rows)
-	w.move(seq, x.Key, now)
-}
-
-// completed is what the end of an object adds to the number of those consumed.
-func completed(was source.Hash) int64 {
-	if was.IsZero() {
-		return 1
-	}
-	return 0
-}
-
-// replaced takes the rows of an object away, and proves that it had as many as the
-// batch says.
-func (w *walk) replaced(seq manifest.Seq, key string, rows int64) {
-	now, known := w.objects[key]
-	switch {
-	case w.partly:
-	case !known || now.next != doneObject:
-		w.violation("I4", seq, "object %q is replaced and was not consumed", key)
-	case now.rows.rows != rows:
-		w.violation("I14", seq, "object %q is replaced and had %d rows, the batch says %d", key, now.rows.rows, rows)
-	}
-	w.had[key] = now.rows
-	now.rows = tally{}
-	w.move(seq, key, now)
-}
-
-func position(p source.Position) string {
-	if p == doneObject {
-		return "it was consumed before"
-	}
-	return fmt.Sprintf("its next position is %d", p)
 }
 
 // identities proves that the consumed set holds just the objects that the ranges

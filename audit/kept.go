@@ -45,8 +45,9 @@ func (w *walk) replacedFiles(m *manifest.Manifest) (map[string][]manifest.File, 
 	return out, all
 }
 
-// kept proves that a manifest which consumes nothing keeps the rows of the files
-// that it takes away (I15), or makes of dead letters what it says.
+// kept proves that a manifest keeps the rows of the files that it takes away (I15),
+// or makes of dead letters what it says. Of what it consumes the rows are held
+// against the ranges elsewhere.
 func (w *walk) kept(ctx context.Context, before, m *manifest.Manifest, added, gone map[string][]manifest.File) error {
 	balance := map[string]map[string]*tally{} // table → source → rows more
 	for _, name := range slices.Sorted(maps.Keys(m.Tables)) {
@@ -73,6 +74,9 @@ func (w *walk) kept(ctx context.Context, before, m *manifest.Manifest, added, go
 		w.letters(m, balance)
 		return nil
 	}
+	if m.Batch != nil {
+		others(m.Batch, balance)
+	}
 	for _, name := range slices.Sorted(maps.Keys(balance)) {
 		for source, t := range balance[name] {
 			if *t != (tally{}) {
@@ -83,6 +87,17 @@ func (w *walk) kept(ctx context.Context, before, m *manifest.Manifest, added, go
 		}
 	}
 	return nil
+}
+
+// others leaves of a balance the objects that a batch does not consume.
+func others(b *manifest.Batch, balance map[string]map[string]*tally) {
+	own := map[string]bool{}
+	for i := range b.Ranges.Items {
+		own[b.Ranges.Items[i].Key] = true
+	}
+	for _, parts := range balance {
+		maps.DeleteFunc(parts, func(name string, _ *tally) bool { return own[source.KeyOf(name)] })
+	}
 }
 
 // comparable are the columns that the files which come and those which go have to

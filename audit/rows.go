@@ -84,6 +84,11 @@ func (w *walk) rows(ctx context.Context, before, m *manifest.Manifest, added, go
 	if w.opts.Checks&CheckSource == 0 {
 		return nil
 	}
+	if m.Kind == manifest.Replace {
+		if err := w.kept(ctx, before, m, added, gone); err != nil {
+			return err
+		}
+	}
 	return w.source(ctx, m, main, dead)
 }
 
@@ -235,11 +240,14 @@ func (w *walk) ids(m *manifest.Manifest, got map[string]*tally) {
 	}
 	for _, r := range m.Batch.Replaced.Items {
 		if w.partly { // what it had is not known
-			delete(want, r.Key)
-			delete(got, r.Key)
+			of := func(name string, _ *tally) bool { return source.KeyOf(name) == r.Key }
+			maps.DeleteFunc(want, of)
+			maps.DeleteFunc(got, of)
 			continue
 		}
-		*at(want, r.Key) = at(want, r.Key).minus(w.had[r.Key])
+		for _, name := range w.namesOf(r.Key) {
+			*at(want, name) = at(want, name).minus(w.had[name])
+		}
 	}
 	for name, t := range want {
 		g := at(got, name)
