@@ -219,6 +219,12 @@ func (s *Source) OpenAt(ctx context.Context, o Object, offset int64) (io.ReadClo
 		r.Close()
 		return nil, moved(o, fmt.Errorf("open %s: %d bytes, planned %d: %w", o.Key, info.Size, o.Size, object.ErrChanged))
 	}
+	if o.Exact != nil && !o.Was.IsZero() && info.Modified.Unix() != o.Modified.Unix() {
+		// The content was there before and has come back: it is another change of
+		// the key. A listing may know more of the time than a GET, never less.
+		r.Close()
+		return nil, moved(o, fmt.Errorf("open %s: modified %s, planned %s: %w", o.Key, info.Modified, o.Modified, object.ErrChanged))
+	}
 	return &pinned{ReadCloser: r, object: o}, nil
 }
 
