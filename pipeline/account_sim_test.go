@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -18,6 +20,7 @@ import (
 	"batcher/commit"
 	"batcher/manifest"
 	"batcher/source"
+	"batcher/source/files"
 )
 
 // The account is a second opinion: it knows neither the decoder nor the reader
@@ -25,13 +28,23 @@ import (
 // object was consumed how far, decodes that with the standard library, and
 // holds it against what parquet-go reads from the live files.
 
-// consumption is how far the chain has consumed an object.
+// consumption is how far the chain has consumed one content of an object.
 type consumption struct {
 	etag string
+	size int64
 	next source.Position
 	done bool
 	gap  bool // the rest was given up
 }
+
+// progress is what the chain has consumed: contents by the names of their records,
+// and the entry of each key.
+type progress struct {
+	names   map[string]consumption
+	entries map[string]source.Hash // identity that was consumed last
+}
+
+func (p progress) clone() progress { return progress{maps.Clone(p.names), maps.Clone(p.entries)} }
 
 // ids are the positions of an object's records: of rows and of dead letters.
 type ids struct{ rows, dead []int64 }
@@ -43,18 +56,22 @@ func (w *simWorld) account() {
 	log := w.log(w.store)
 	chain := w.chain(log)
 	state := w.consumed(chain)
-	for _, key := range w.source.left() {
-		if !state[key].done {
-			w.errorf("%s is in the source and was never consumed to its end: %+v", key, state[key])
+	for key, tag := range w.source.left() {
+		entry, ok := state.entries[key]
+		if !ok {
+			w.errorf("%s is in the source and was never consumed to its end: %+v", key, state.names[key])
+		}
+		if now := identity(key, tag, len(w.source.bodies[key][tag])); entry != now && w.onChange != files.SkipChanged {
+			w.errorf("%s has changed to %s and that was never consumed", key, tag)
 		}
 	}
 	visible := w.visible(log, chain[len(chain)-1])
-	for _, key := range slices.Sorted(maps.Keys(state)) {
-		w.compare(key, state[key], visible[key])
-		delete(visible, key)
+	for _, name := range slices.Sorted(maps.Keys(state.names)) {
+		w.compare(name, state.names[name], visible[name])
+		delete(visible, name)
 	}
 	for key := range visible {
-		w.errorf("rows of %s, which no batch consumed", key)
+		w.errorf("rows of %s, which no batch consumed or one replaced", key)
 	}
 	w.told(chain)
 	for _, a := range w.receipts {
@@ -72,7 +89,7 @@ func (w *simWorld) told(chain []*manifest.Manifest) {
 		known[a.attempt] = true
 	}
 	for _, m := range chain {
-		if m.Kind == manifest.Data && !known[m.Attempt] && !w.unsure[m.Attempt] {
+		if m.Batch != nil && !known[m.Attempt] && !w.unsure[m.Attempt] {
 			w.errorf("manifest %d of attempt %s was committed, and its run said that it was not", m.Seq, m.Attempt)
 		}
 	}
@@ -99,34 +116,70 @@ func (w *simWorld) chain(log *commit.Log) []*manifest.Manifest {
 }
 
 // consumed follows the chain. A rewind brings back what was before.
-func (w *simWorld) consumed(chain []*manifest.Manifest) map[string]consumption {
-	after := []map[string]consumption{}
-	now := map[string]consumption{}
+func (w *simWorld) consumed(chain []*manifest.Manifest) progress {
+	after := []progress{}
+	now := progress{map[string]consumption{}, map[string]source.Hash{}}
 	for _, m := range chain {
-		now = maps.Clone(now)
+		now = now.clone()
 		if m.RewindTo != nil {
-			now = maps.Clone(after[*m.RewindTo])
+			now = after[*m.RewindTo].clone()
 		}
 		for _, g := range m.Gaps {
-			c := now[g.Key]
-			if c.done {
-				w.errorf("manifest %d gives up %s, which is consumed", m.Seq, g.Key)
-			}
-			c.done, c.gap = true, true
-			now[g.Key] = c
+			w.gaveUp(now, m.Seq, g.Key)
 		}
 		if m.Batch != nil {
-			for _, r := range m.Batch.Ranges.Items {
-				c := now[r.Key]
-				if c.done || r.From != c.next || c.next > 0 && c.etag != r.ETag {
-					w.errorf("manifest %d consumes %s from %d, which stands at %+v", m.Seq, r.Key, r.From, c)
-				}
-				now[r.Key] = consumption{etag: r.ETag, next: r.To, done: r.Last}
-			}
+			w.read(now, m)
 		}
 		after = append(after, now)
 	}
 	return now
+}
+
+// gaveUp follows a gap: the one content of a key that is not consumed to its end.
+func (w *simWorld) gaveUp(now progress, seq manifest.Seq, key string) {
+	for name, c := range now.names {
+		if source.KeyOf(name) == key && !c.done {
+			c.done, c.gap = true, true
+			now.names[name], now.entries[key] = c, identity(key, c.etag, int(c.size))
+			return
+		}
+	}
+	w.errorf("manifest %d gives up %s, which is consumed", seq, key)
+}
+
+// read follows a batch.
+func (w *simWorld) read(now progress, m *manifest.Manifest) {
+	for _, r := range m.Batch.Ranges.Items {
+		if now.entries[r.Key] != r.Was {
+			w.errorf("manifest %d consumes %s after %s, and %s was consumed last", m.Seq, r.Key, r.Was, now.entries[r.Key])
+		}
+		if m.Kind == manifest.Replace {
+			w.stats.replaced++
+			maps.DeleteFunc(now.names, func(name string, _ consumption) bool { return source.KeyOf(name) == r.Key })
+		} else if !r.Was.IsZero() {
+			w.stats.appended++
+		}
+		c := now.names[r.Source()]
+		if c.done || r.From != c.next || c.next > 0 && c.etag != r.ETag {
+			w.errorf("manifest %d consumes %s from %d, which stands at %+v", m.Seq, r.Source(), r.From, c)
+		}
+		now.names[r.Source()] = consumption{etag: r.ETag, size: r.Size, next: r.To, done: r.Last}
+		if r.Last {
+			now.entries[r.Key] = identity(r.Key, r.ETag, int(r.Size))
+		}
+	}
+	for _, t := range m.Batch.Touched.Items {
+		if now.entries[t.Key] != t.Was {
+			w.errorf("manifest %d touches %s after %s, and %s was consumed last", m.Seq, t.Key, t.Was, now.entries[t.Key])
+		}
+		now.entries[t.Key] = identity(t.Key, t.ETag, int(t.Size))
+	}
+}
+
+// identity is what docs/FORMAT.md says it is.
+func identity(key, etag string, size int) source.Hash {
+	sum := sha256.Sum256(fmt.Appendf(nil, "mem://in\x00%s\x00%s\x00%d", key, etag, size))
+	return source.Hash(sum[:16])
 }
 
 // visible reads the record ids of all live files, by object.
@@ -155,7 +208,7 @@ func (w *simWorld) visible(log *commit.Log, head *manifest.Manifest) map[string]
 
 // compare holds what is visible of an object against what stands in it.
 func (w *simWorld) compare(key string, c consumption, got ids) {
-	body, ok := w.source.bodies[key][c.etag]
+	body, ok := w.source.bodies[source.KeyOf(key)][c.etag]
 	if !ok {
 		w.errorf("%s was consumed with ETag %s, which it never had", key, c.etag)
 		return

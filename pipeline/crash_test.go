@@ -87,7 +87,7 @@ func (w *world) invokeCrash(receipts *[]acked) *pipeline.Pipeline {
 // readFrom lets an invocation read the source through another store.
 func (w *world) readFrom(p *pipeline.Pipeline, input object.Store) {
 	w.t.Helper()
-	src, err := files.New(input, files.Config{Location: "mem://in"})
+	src, err := files.New(input, files.Config{Location: "mem://in", OnChange: w.change})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -252,6 +252,14 @@ func (w *world) prove(receipts []acked, records int64) {
 	if v := w.verify(); live != records || v.Rows < records || v.Source.Verified != v.Rows || v.Lost+v.Doubled != 0 {
 		w.t.Errorf("%d records, %d live rows, verify says %+v", records, live, v)
 	}
+	w.honest(receipts)
+}
+
+// honest proves that what was acknowledged is in the chain, and that what no
+// manifest made live is not even there.
+func (w *world) honest(receipts []acked) {
+	w.t.Helper()
+	log := w.invoke(source.Shard{}).Log
 	for _, a := range receipts {
 		s, err := log.Slot(w.t.Context(), a.seq)
 		if err != nil || s.Manifest.Attempt != a.attempt {

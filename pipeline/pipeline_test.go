@@ -71,6 +71,7 @@ type world struct {
 	random *random
 	limits batch.Limits
 	budget batch.Budget
+	change files.OnChange
 	hash   string
 }
 
@@ -87,7 +88,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) invoke(shard source.Shard) *pipeline.Pipeline {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	l := commit.New(commit.Options{Store: w.store, Pipeline: "events", Clock: w.clock, Logger: log})
-	src, err := files.New(w.input, files.Config{Location: "mem://in", Shard: shard, Lookback: 72 * time.Hour})
+	src, err := files.New(w.input, files.Config{Location: "mem://in", Shard: shard, Lookback: 72 * time.Hour, OnChange: w.change})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -130,6 +130,7 @@ func simulate(t *testing.T, seed uint64) (simStats, string) {
 // drain lets all late writes land and all objects settle, and consumes what is
 // left, with nothing in the way.
 func (w *simWorld) drain() {
+	w.draining = true
 	w.release()
 	_ = w.clock.Sleep(context.Background(), 48*time.Hour)
 	for range 10 {

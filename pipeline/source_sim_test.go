@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"math/rand/v2"
-	"slices"
 	"strings"
 
 	"batcher/object"
@@ -161,14 +160,15 @@ func (s *simSource) gzip(text string) string {
 	return b.String()
 }
 
-// left are the objects that the source holds now.
-func (s *simSource) left() []string {
-	var keys []string
-	for key := range s.store.Objects() {
-		keys = append(keys, key)
+// left are the objects that the source holds now, with their ETags.
+func (s *simSource) left() map[string]string {
+	tags := map[string]string{}
+	for info, err := range s.view().List(context.Background(), "", object.Deep) {
+		if err == nil {
+			tags[info.Key] = info.ETag
+		}
 	}
-	slices.Sort(keys)
-	return keys
+	return tags
 }
 
 // datedTags gives ETags that change with every write, as a directory does.

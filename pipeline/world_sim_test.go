@@ -28,7 +28,7 @@ import (
 
 // simStats count what a simulation went through.
 type simStats struct {
-	worlds, runs, calls, batches, records, faults, kills, signals, late, collections, repairs, rewinds int
+	worlds, runs, calls, batches, records, faults, kills, signals, late, collections, repairs, rewinds, appended, replaced int
 }
 
 func (s *simStats) add(o simStats) {
@@ -44,12 +44,14 @@ func (s *simStats) add(o simStats) {
 	s.collections += o.collections
 	s.repairs += o.repairs
 	s.rewinds += o.rewinds
+	s.appended += o.appended
+	s.replaced += o.replaced
 }
 
 // String prints the counts.
 func (s simStats) String() string {
-	return fmt.Sprintf("%d worlds, %d runs, %d store calls, %d batches, %d records, %d faults, %d late writes, %d kills, %d signals, %d collections, %d fences and expiries, %d rewinds",
-		s.worlds, s.runs, s.calls, s.batches, s.records, s.faults, s.late, s.kills, s.signals, s.collections, s.repairs, s.rewinds)
+	return fmt.Sprintf("%d worlds, %d runs, %d store calls, %d batches, %d records, %d faults, %d late writes, %d kills, %d signals, %d collections, %d fences and expiries, %d rewinds, %d contents appended, %d replaced",
+		s.worlds, s.runs, s.calls, s.batches, s.records, s.faults, s.late, s.kills, s.signals, s.collections, s.repairs, s.rewinds, s.appended, s.replaced)
 }
 
 // simWorld is a source and a pipeline on which invocations work side by side.
@@ -65,11 +67,16 @@ type simWorld struct {
 	source   *simSource
 	settle   time.Duration
 	timePath string
+	onChange files.OnChange // but for some runs
+	draining bool
 	receipts []acked
 	unsure   map[manifest.Attempt]bool // of processes that did not learn what became of them
 	held     []*faultstore.Store       // whose late writes have not landed
 	stats    simStats
 }
+
+// policies are the ways to meet a changed object that do not end a run.
+var policies = []files.OnChange{files.SkipChanged, files.AppendChanged, files.ReplaceChanged}
 
 func newSimWorld(t *testing.T, seed uint64) *simWorld {
 	lots := rand.New(rand.NewPCG(seed, 1))
@@ -83,6 +90,7 @@ func newSimWorld(t *testing.T, seed uint64) *simWorld {
 	if lots.IntN(3) == 0 {
 		w.timePath = "{yyyy}/{MM}/{dd}"
 	}
+	w.onChange = policies[lots.IntN(len(policies))]
 	w.source = &simSource{
 		lots: rand.New(rand.NewPCG(seed, 4)), dated: lots.IntN(2) == 0, bodies: map[string]map[string]string{},
 		store: memstore.New(memstore.WithShuffle(seed+1), memstore.WithClock(w.clock.Now)),
@@ -223,8 +231,12 @@ func (w *simWorld) pipeline(store, input object.Store, shard source.Shard) *pipe
 	if w.lots.IntN(4) == 0 {
 		timePath = ""
 	}
+	onChange := w.onChange
+	if onChange != files.SkipChanged && !w.draining && w.lots.IntN(8) == 0 {
+		onChange = policies[w.lots.IntN(len(policies))]
+	}
 	src, err := files.New(input, files.Config{
-		Location: "mem://in", Shard: shard, Lookback: 72 * time.Hour, OnGap: files.SkipGap, Settle: w.settle,
+		Location: "mem://in", Shard: shard, OnChange: onChange, Rehash: []int64{0, 0, 100}[w.lots.IntN(3)], Lookback: 72 * time.Hour, OnGap: files.SkipGap, Settle: w.settle,
 		TimePath: timePath, Relist: time.Hour, MaxObjects: []int{0, 0, 3}[w.lots.IntN(3)],
 	})
 	if err != nil {
@@ -234,7 +246,7 @@ func (w *simWorld) pipeline(store, input object.Store, shard source.Shard) *pipe
 	return &pipeline.Pipeline{
 		Log: log, Store: store, Source: src, Input: input, Set: src.NewSet(log),
 		Config: manifest.Config{Hash: fmt.Sprintf("c%d", w.lots.IntN(8)/7), Source: "mem://in", Format: "ndjson", RecordID: "position", Table: "events", Dead: "events_dead"},
-		Table:  "events", Dead: "events_dead", Rules: schema.Rules{MinRecords: 1}, Budget: batch.Budget{Ratio: 1},
+		Table:  "events", Dead: "events_dead", Rules: schema.Rules{MinRecords: 1}, Budget: batch.Budget{Ratio: 1}, Format: record.Format{Kind: record.NDJSON},
 		Record: record.Limits{PrimeBytes: []int{0, 1, 300}[w.lots.IntN(3)], BlockRows: []int{0, 1, 5}[w.lots.IntN(3)]},
 		Limits: batch.Limits{
 			Objects: int64(1 + w.lots.IntN(5)), Records: []int64{0, 0, 3, 7}[w.lots.IntN(4)], Bytes: []int64{0, 0, 40, 300}[w.lots.IntN(4)],
@@ -310,7 +322,7 @@ func (p *process) judge(what string, err error, allowed ...error) {
 // verifier proves everything.
 func (w *simWorld) verify() audit.Report {
 	p := w.pipeline(w.store, w.source.view(), source.Shard{})
-	v := audit.Verifier{Log: p.Log, Store: w.store, Source: p.Source, Set: p.Set, Rules: p.Rules, Table: "events", Dead: "events_dead", Logger: p.Logger}
+	v := audit.Verifier{Log: p.Log, Store: w.store, Source: p.Source, Set: p.Set, Rules: p.Rules, Format: p.Format, Table: "events", Dead: "events_dead", Logger: p.Logger}
 	rep, err := v.Verify(context.Background(), audit.Options{Checks: everyCheck})
 	if err != nil {
 		w.errorf("verify: %v", err)
