@@ -1,9 +1,13 @@
 package record
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
+	"batcher/record/avro"
+	"batcher/record/parquet"
 	"batcher/record/typed"
 )
 
@@ -20,8 +24,9 @@ type rows interface {
 type typedReader struct {
 	rows
 	by    parser
-	row   int64 // ordinal of the next record
-	size  int64 // bytes of the records given, as package typed writes them
+	rest  io.Reader // what was not read of the stored bytes, all of which are hashed
+	row   int64     // ordinal of the next record
+	size  int64     // bytes of the records given, as package typed writes them
 	buf   []byte
 	held  record
 	holds bool
@@ -43,12 +48,23 @@ func (t *typedReader) next(rec *record) error {
 	}
 	var err error
 	if t.buf, err = t.Next(t.buf[:0]); err != nil {
-		return broken(err)
+		return t.ended(err)
 	}
 	t.size += int64(len(t.buf))
 	*rec = record{pos: t.row, next: t.row + 1, raw: t.buf, length: int64(len(t.buf)), valid: true, by: t.by}
 	t.row++
 	return nil
+}
+
+// ended reads what nobody asked for once there are no more rows.
+func (t *typedReader) ended(err error) error {
+	if err != io.EOF {
+		return broken(err)
+	}
+	if _, err := io.Copy(io.Discard, t.rest); err != nil {
+		return fmt.Errorf("read object to its end: %w", err)
+	}
+	return io.EOF
 }
 
 func (t *typedReader) more() (bool, error) {
@@ -89,7 +105,44 @@ func broken(err error) error {
 	return &BrokenError{Reason: e.Reason, Offset: max(e.Offset, 0), Err: e.Err}
 }
 
-// openTyped opens a container with types of its own.
+// Sized is what an object's reader may be besides, so that a Parquet file can be
+// read from its end without being held: random access to the stored bytes, and
+// how many there are.
+type Sized interface {
+	io.ReaderAt
+	Size() int64
+}
+
+// maxHeld is how large a Parquet file may be that has to be held, because it is
+// compressed as a whole or its reader is not Sized.
+const maxHeld = 64 << 20
+
+// openTyped opens a container with types of its own, the head of which is in the
+// window.
 func (d *Decoder) openTyped(_ Object, kind Kind) (reader, error) {
-	return nil, d.in.broken("a container of format "+string(kind)+", which is not text", nil)
+	t := &typedReader{
+		by:   &typedParser{scanner: &d.scanner, learner: &d.learner, notes: &d.notes, policy: d.opt.Format.Invalid},
+		rest: io.MultiReader(bytes.NewReader(bytes.Clone(d.text.rest())), &d.in),
+	}
+	var err error
+	if most := max(2*d.limits.MaxRecordBytes, 64<<20); kind == Avro {
+		t.rows, err = avro.NewReader(t.rest, avro.Limits{MaxRecordBytes: most, MaxDepth: d.limits.MaxDepth})
+	} else {
+		t.rows, err = d.openParquet(t.rest, parquet.Limits{MaxRecordBytes: most, MaxDepth: min(d.limits.MaxDepth, 100)})
+	}
+	return t, broken(err)
+}
+
+func (d *Decoder) openParquet(r io.Reader, limits parquet.Limits) (rows, error) {
+	if at, ok := d.in.stored.r.(Sized); ok && d.in.kind == containerPlain {
+		return parquet.NewReader(at, at.Size(), limits)
+	}
+	held, err := io.ReadAll(io.LimitReader(r, maxHeld+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(held) > maxHeld {
+		return nil, d.in.broken(fmt.Sprintf("a Parquet file of more than %d bytes that cannot be read from its end", maxHeld), nil)
+	}
+	return parquet.NewReader(bytes.NewReader(held), int64(len(held)), limits)
 }

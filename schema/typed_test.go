@@ -1,0 +1,63 @@
+package schema_test
+
+import (
+	"testing"
+
+	"batcher/schema"
+)
+
+// TestTypedDecimals joins digits in front of the point and behind it.
+func TestTypedDecimals(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		see  func(*schema.Shape)
+		want string
+	}{
+		{"one scale", func(s *schema.Shape) { s.SeeDecimal(3, 2) }, "decimal(38,2)"},
+		{"the larger scale", func(s *schema.Shape) { s.SeeDecimal(3, 2); s.SeeDecimal(1, 9) }, "decimal(38,9)"},
+		{"with whole numbers", func(s *schema.Shape) { s.SeeDecimal(3, 2); s.See(schema.SawInt | schema.SawWideInt) }, "decimal(38,2)"},
+		{"no room for whole numbers", func(s *schema.Shape) { s.SeeDecimal(3, 20); s.See(schema.SawWideInt) }, "string"},
+		{"all digits", func(s *schema.Shape) { s.SeeDecimal(20, 2); s.SeeDecimal(2, 18) }, "decimal(38,18)"},
+		{"a digit too many", func(s *schema.Shape) { s.SeeDecimal(20, 2); s.SeeDecimal(2, 19) }, "string"},
+		{"D8_whole numbers that were not counted", func(s *schema.Shape) { s.See(schema.SawDecimal); s.SeeDecimal(1, 1) }, "string"},
+		{"D8_whole numbers alone", func(s *schema.Shape) { s.See(schema.SawDecimal) }, "decimal(38,0)"},
+		{"with floats", func(s *schema.Shape) { s.SeeDecimal(1, 1); s.See(schema.SawFloat) }, "string"},
+	} {
+		var root schema.Shape
+		c.see(root.SeeKey([]byte("v"), 10))
+		next, _ := schema.Evolve(schema.New(), &root, schema.Rules{})
+		if got := next.Fields[3].Type.String(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestTypedNesting infers declared structs from one record, and maps from values
+// of one kind.
+func TestTypedNesting(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		see  func(*schema.Shape)
+		want string
+	}{
+		{"struct", func(s *schema.Shape) { s.SeeStruct(1); s.SeeKey([]byte("a"), 10).See(schema.SawInt) }, "struct<a:int64>"},
+		{"object seen once", func(s *schema.Shape) { s.SeeObject(1); s.SeeKey([]byte("a"), 10).See(schema.SawInt) }, "json"},
+		{"map", func(s *schema.Shape) { s.See(schema.SawMap); s.Element().See(schema.SawDate) }, "map<string,date>"},
+		{"map of mixed values", func(s *schema.Shape) { s.See(schema.SawMap); s.Element().See(schema.SawInt | schema.SawBool) }, "map<string,string>"},
+		{"map of lists", func(s *schema.Shape) { s.See(schema.SawMap); s.Element().See(schema.SawList) }, "json"},
+		{"empty map", func(s *schema.Shape) { s.See(schema.SawMap) }, "json"},
+		{"map and list", func(s *schema.Shape) { s.See(schema.SawMap | schema.SawList); s.Element().See(schema.SawInt) }, "json"},
+	} {
+		var root schema.Shape
+		c.see(root.SeeKey([]byte("v"), 10))
+		next, _ := schema.Evolve(schema.New(), &root, schema.Rules{})
+		if got := next.Fields[3].Type.String(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		var again schema.Shape
+		again.Settle(next)
+		if settled, _ := schema.Evolve(schema.New(), &again, schema.Rules{}); schema.Widened(next, settled) {
+			t.Errorf("%s: what was decided is %s when it is decided again", c.name, settled.Fields[3].Type)
+		}
+	}
+}
