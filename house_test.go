@@ -69,6 +69,7 @@ var rooms = map[string]room{
 	"output":            {4, "datafile manifest column schema object"},
 	"pipeline":          {5, "batch datafile output commit manifest record window dedup source source/files source/kafka source/tail column schema segment object"},
 	"compact":           {5, "commit manifest datafile output retype record source source/files column schema segment object"},
+	"dlq":               {5, "commit manifest datafile output batch record source source/files column schema segment object"},
 	"table":             {5, "commit manifest schema segment object"},
 	"outbox":            {5, "commit manifest segment object"},
 	"audit":             {5, "commit manifest datafile record source source/files column schema segment object object/storetest"},
@@ -337,7 +338,7 @@ func TestHouse(t *testing.T) {
 
 // TestHouse_FloorsOnlyGoDown holds the table of rooms itself.
 func TestHouse_FloorsOnlyGoDown(t *testing.T) {
-	doers := []string{"pipeline", "compact", "table", "outbox", "audit"}
+	doers := []string{"pipeline", "compact", "dlq", "table", "outbox", "audit"}
 	for name, r := range rooms {
 		for to := range strings.FieldsSeq(r.may) {
 			if to == "*" {

@@ -76,3 +76,22 @@ func (d *Decoder) parserOf(l *Layout) parser {
 	}
 	return jsonParser{&d.scanner, &d.learner}
 }
+
+// ByName is the kind of an object as far as its name tells it alone: Auto where its
+// content does.
+func (f Format) ByName(name string) Kind {
+	if f.Kind != Auto && f.Kind != "" {
+		return f.Kind
+	}
+	switch extension(name) {
+	case ".csv", ".tsv", ".tab", ".psv":
+		return CSV
+	case ".ndjson", ".jsonl", ".json", ".geojson":
+		return NDJSON
+	case ".parquet":
+		return Parquet
+	case ".avro":
+		return Avro
+	}
+	return Auto
+}

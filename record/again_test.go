@@ -119,3 +119,17 @@ func TestRecordsThatAreNoTextHaveNoLayout(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestAKindIsKnownByNameOnlyWhereTheNameSaysIt(t *testing.T) {
+	for name, want := range map[string]record.Kind{
+		"d/a.CSV.gz": record.CSV, "a.jsonl": record.NDJSON, "a.json.zst": record.NDJSON, "a.parquet": record.Parquet,
+		"a.avro": record.Avro, "a.log": record.Auto, "csv": record.Auto,
+	} {
+		if got := (record.Format{}).ByName(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+		if got := (record.Format{Kind: record.Lines}).ByName(name); got != record.Lines {
+			t.Errorf("%s: got %s where lines are said", name, got)
+		}
+	}
+}
