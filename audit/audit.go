@@ -100,29 +100,31 @@ const maxViolations = 100
 // walk is one proof under way.
 type walk struct {
 	*Verifier
-	opts     Options
-	report   Report
-	slots    []manifest.Seq // that were listed, in order
-	head     manifest.Snapshot
-	attempts map[manifest.Attempt]manifest.Seq
-	batches  map[manifest.BatchID]manifest.Seq
-	objects  map[string]standing // what of each object is consumed
-	files    map[string]manifest.Seq
-	live     map[string]map[string]manifest.SHA256 // table → key → hash of the file's entry
-	schemas  map[string]known                      // by table
-	sizes    map[string]int64                      // objects in the data and state folders
-	runs     map[segment.Ref]bool                  // state runs that were looked at
-	changes  []change                              // what was done to objects, in order
-	had      map[string]tally                      // rows, by name, of the objects that the manifest at hand replaces
-	marked   map[string][]string                   // names with a mark that were ever seen of a key
-	total    tally                                 // rows that all tables have to have, content apart
-	partly   bool                                  // the walk does not know the rows of every object
-	skipped  bool                                  // rows were not read because their files may be gone
-	retained map[string]bool                       // files live at retain_from
-	blind    bool                                  // below retain_from, and what the state follows from was deleted
-	done     int64
-	sum      source.Hash // of the identities of consumed objects
-	gen      manifest.Generation
+	opts      Options
+	report    Report
+	slots     []manifest.Seq // that were listed, in order
+	head      manifest.Snapshot
+	attempts  map[manifest.Attempt]manifest.Seq
+	batches   map[manifest.BatchID]manifest.Seq
+	objects   map[string]standing // what of each object is consumed
+	files     map[string]manifest.Seq
+	live      map[string]map[string]manifest.SHA256 // table → key → hash of the file's entry
+	schemas   map[string]known                      // by table
+	sizes     map[string]int64                      // objects in the data and state folders
+	runs      map[segment.Ref]bool                  // state runs that were looked at
+	changes   []change                              // what was done to objects, in order
+	had       map[string]tally                      // rows, by name, of the objects that the manifest at hand replaces
+	marked    map[string][]string                   // names with a mark that were ever seen of a key
+	sources   map[string]SourceReport               // what was counted of each key
+	uncounted []uncount
+	total     tally           // rows that all tables have to have, content apart
+	partly    bool            // the walk does not know the rows of every object
+	skipped   bool            // rows were not read because their files may be gone
+	retained  map[string]bool // files live at retain_from
+	blind     bool            // below retain_from, and what the state follows from was deleted
+	done      int64
+	sum       source.Hash // of the identities of consumed objects
+	gen       manifest.Generation
 }
 
 // standing is what of an object is consumed, and which rows it has to have. A name
@@ -142,7 +144,7 @@ const doneObject source.Position = -1
 func (v *Verifier) Verify(ctx context.Context, o Options) (Report, error) {
 	w := &walk{Verifier: v, opts: o,
 		attempts: map[manifest.Attempt]manifest.Seq{}, batches: map[manifest.BatchID]manifest.Seq{},
-		objects: map[string]standing{}, had: map[string]tally{}, marked: map[string][]string{}, files: map[string]manifest.Seq{},
+		objects: map[string]standing{}, had: map[string]tally{}, marked: map[string][]string{}, sources: map[string]SourceReport{}, files: map[string]manifest.Seq{},
 		live: map[string]map[string]manifest.SHA256{}, schemas: map[string]known{},
 		sizes: map[string]int64{}, runs: map[segment.Ref]bool{}, retained: map[string]bool{},
 	}

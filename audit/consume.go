@@ -104,6 +104,7 @@ func (w *walk) replaced(seq manifest.Seq, key string, rows int64) {
 		s.rows = tally{}
 		w.move(seq, name, s)
 	}
+	w.uncounts(seq, key)
 	switch {
 	case w.partly:
 	case !known || now.next != doneObject:

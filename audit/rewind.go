@@ -57,6 +57,7 @@ func (w *walk) rewind(ctx context.Context, m *manifest.Manifest) error {
 	if f := m.Progress.Files; f != nil {
 		w.done, w.sum = f.Count, f.Sum
 	}
+	w.recount(*m.RewindTo)
 	if *m.RewindTo < w.opts.Since {
 		clear(w.objects)
 		w.changes = nil

@@ -27,7 +27,7 @@ func (w *walk) source(ctx context.Context, m *manifest.Manifest, main, dead map[
 		case err != nil && unproved(err):
 			return err
 		case gone(err):
-			w.report.Source.Unverifiable += x.Records
+			w.compared(x.Key, SourceReport{Unverifiable: x.Records})
 			continue
 		case err != nil:
 			w.report.Source.Mismatch += x.Records
@@ -35,13 +35,52 @@ func (w *walk) source(ctx context.Context, m *manifest.Manifest, main, dead map[
 			continue
 		}
 		if same(good, main[x.Source()]) && same(bad, dead[x.Source()]) {
-			w.report.Source.Verified += x.Records
+			w.compared(x.Key, SourceReport{Verified: x.Records})
 			continue
 		}
 		w.report.Source.Mismatch += x.Records
 		w.violation("I14", m.Seq, "object %q: rows in files differ from the source's records [%d, %d)", x.Key, x.From, x.To)
 	}
 	return nil
+}
+
+// compared counts records whose rows were compared with the source, or could not be.
+func (w *walk) compared(key string, r SourceReport) {
+	w.sources[key] = w.sources[key].plus(r)
+	w.report.Source = w.report.Source.plus(r)
+}
+
+func (r SourceReport) plus(o SourceReport) SourceReport {
+	return SourceReport{r.Verified + o.Verified, r.Unverifiable + o.Unverifiable, r.Mismatch + o.Mismatch}
+}
+
+func (r SourceReport) minus(o SourceReport) SourceReport {
+	return SourceReport{r.Verified - o.Verified, r.Unverifiable - o.Unverifiable, r.Mismatch - o.Mismatch}
+}
+
+// uncount is what a manifest that replaces an object took out of the report: its
+// rows are no more, until a rewind brings them back.
+type uncount struct {
+	seq    manifest.Seq
+	key    string
+	source SourceReport
+}
+
+// uncounts takes an object that is replaced out of the report.
+func (w *walk) uncounts(seq manifest.Seq, key string) {
+	if r, ok := w.sources[key]; ok {
+		w.uncounted = append(w.uncounted, uncount{seq, key, r})
+		w.report.Source = w.report.Source.minus(r)
+		delete(w.sources, key)
+	}
+}
+
+// recount puts back what manifests took out of the report that a rewind undoes.
+func (w *walk) recount(to manifest.Seq) {
+	for i := len(w.uncounted) - 1; i >= 0 && w.uncounted[i].seq > to; i-- {
+		w.compared(w.uncounted[i].key, w.uncounted[i].source)
+		w.uncounted = w.uncounted[:i]
+	}
 }
 
 // same says whether the rows in files are those that were read again.

@@ -119,7 +119,9 @@ func TestAReplacedContentTakesTheRowsOfAllBeforeIt(t *testing.T) {
 	if again := w.run(); again.Outcome != pipeline.Empty {
 		t.Fatalf("again %+v", again)
 	}
-	w.verify()
+	if v := w.verify(); v.Source.Verified != 14 || v.Source.Unverifiable != 0 {
+		t.Fatalf("verify %+v", v)
+	}
 }
 
 func TestAFileOfReplacedRowsAloneIsTakenAway(t *testing.T) {
@@ -230,7 +232,9 @@ func TestARewindOverAReplacementBringsRowsAndEntryBack(t *testing.T) {
 	if sum := w.head().Progress.Files.Sum; sum != before.Progress.Files.Sum {
 		t.Fatal("the entry did not come back")
 	}
-	w.verify()
+	if v := w.verify(); v.Source.Unverifiable != 5 {
+		t.Fatalf("verify %+v", v)
+	}
 	if rep := w.run(); rep.Objects.Replaced != 1 || rep.Rows.Replaced != 5 {
 		t.Fatalf("after the rewind %+v", rep)
 	}
