@@ -40,7 +40,7 @@ func globalFlags() []cli.Flag {
 		&cli.BoolFlag{DisableDefaultText: true, Category: category, Name: "verbose", Aliases: []string{"v"}, Usage: "log in detail, like --log-level debug"},
 		&cli.BoolFlag{DisableDefaultText: true, Category: category, Name: "quiet", Aliases: []string{"q"}, Usage: "log errors only, no progress"},
 		&cli.StringFlag{Category: category, Name: "color", Value: "auto", Usage: "`WHEN` to color results: auto, always or never; they are never coloured today"},
-		&cli.StringFlag{Category: category, Name: "memory", DefaultText: "none", Usage: "soft limit on memory, `SIZE` like 256MiB: above it garbage is collected harder; a run that needs more still gets it"},
+		&cli.StringFlag{Category: category, Name: "memory", DefaultText: "four fifths of what the container or function may have", Usage: "soft limit on memory, `SIZE` like 256MiB: above it garbage is collected harder; a run that needs more still gets it"},
 		&cli.IntFlag{Category: category, Name: "threads", DefaultText: "one per core", Usage: "`NUMBER` of threads that work at a time"},
 		&cli.StringSliceFlag{Category: category, Name: "set", Usage: "override a key of the pipeline file: `KEY=VALUE`, e.g. batch.max_bytes=1GiB; repeatable"},
 	}
