@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -68,6 +67,10 @@ func (w *workload) make(ctx context.Context, name string) error {
 	return err
 }
 
+// voices are keys that batcher makes column names of, and others do not: contents
+// could not be compared by name.
+var voices = strings.NewReplacer(`"+1":`, `"up":`, `"-1":`, `"down":`)
+
 // repeat writes the lines of all files of a folder again and again.
 func repeat(folder string, size int64, name string) error {
 	files, err := filepath.Glob(filepath.Join(folder, "*json*"))
@@ -89,7 +92,7 @@ func repeat(folder string, size int64, name string) error {
 			if err != nil {
 				return err
 			}
-			n, err := out.Write(append(bytes.TrimRight(body, "\n"), '\n'))
+			n, err := io.WriteString(out, strings.TrimRight(voices.Replace(string(body)), "\n")+"\n")
 			if err != nil {
 				return err
 			}

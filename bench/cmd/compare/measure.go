@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -73,7 +74,7 @@ func (s *stage) prepare(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(s.input), 0o755); err != nil {
 		return err
 	}
-	text := "pipeline: bench\nstore: ./lake\nsource: {files: {path: ./in, settle: 0s}}\n"
+	text := "pipeline: bench\nstore: ./lake\nsource: {files: {path: ./in, settle: 0s}}\n" + s.settings
 	if err := os.WriteFile(filepath.Join(s.dir, "pipeline.yaml"), []byte(text), 0o644); err != nil {
 		return err
 	}
@@ -145,26 +146,27 @@ func (s *stage) describe(ctx context.Context, r *row) error {
 
 // equal takes the rows of two files from each other, both ways, in every column
 // and every part of it. Types are those of DuckDB's file, to which values of
-// batcher and Polars are cast: instants with and without zone, texts and UUIDs.
-// It first makes sure that a missing row would be noticed.
+// batcher and Polars are cast: instants with and without zone, texts and UUIDs,
+// objects that stand as their JSON text. It also makes sure that a missing row
+// would be noticed.
 func (s *stage) equal(ctx context.Context, k int) error {
-	var columns []struct{ Name, Type string }
-	if err := s.tools.query(ctx, fmt.Sprintf(`SELECT column_name AS "name", column_type AS "type" FROM (DESCRIBE FROM '%s')
-		WHERE column_name NOT IN ('filename', 'record_number')`, s.parquet(1)), &columns); err != nil {
+	types, err := s.columns(ctx, 1)
+	if err != nil {
 		return err
 	}
-	var list []string
-	for _, c := range columns {
-		name := `"` + strings.ReplaceAll(c.Name, `"`, `""`) + `"`
-		list = append(list, fmt.Sprintf("CAST(%s AS %s) AS %s", name, c.Type, name))
+	var rows [2]string
+	for i, program := range []int{0, k} {
+		own, err := s.columns(ctx, program)
+		if err != nil {
+			return err
+		}
+		rows[i] = "SELECT " + casts(own, types) + " FROM '" + s.parquet(program) + "'"
 	}
-	selected := "SELECT " + strings.Join(list, ", ") + " FROM "
-	a, b := selected+"'"+s.parquet(0)+"'", selected+"'"+s.parquet(k)+"'"
 	var found []struct{ Ours, Theirs, Missed int64 }
-	err := s.tools.query(ctx, fmt.Sprintf(`SET TimeZone = 'UTC'; SET memory_limit = '8GB'; SELECT
+	err = s.tools.query(ctx, fmt.Sprintf(`SET TimeZone = 'UTC'; SET memory_limit = '8GB'; SELECT
 		(SELECT count(*) FROM (%[1]s EXCEPT ALL %[2]s)) AS ours,
 		(SELECT count(*) FROM (%[2]s EXCEPT ALL %[1]s)) AS theirs,
-		(SELECT count(*) FROM (%[1]s EXCEPT ALL (%[2]s OFFSET 1))) AS missed`, a, b), &found)
+		(SELECT count(*) FROM (%[1]s EXCEPT ALL (%[2]s OFFSET 1))) AS missed`, rows[0], rows[1]), &found)
 	if err != nil {
 		return err
 	}
@@ -172,4 +174,30 @@ func (s *stage) equal(ctx context.Context, k int) error {
 		return fmt.Errorf("%d rows are batcher's alone, %d the other's; without one row %d are missed", got.Ours, got.Theirs, got.Missed)
 	}
 	return nil
+}
+
+// column is a column of a Parquet file, and its type in DuckDB.
+type column struct{ Name, Type string }
+
+// columns are those that hold the content of the input.
+func (s *stage) columns(ctx context.Context, k int) ([]column, error) {
+	var list []column
+	err := s.tools.query(ctx, fmt.Sprintf(`SELECT column_name AS "name", column_type AS "type" FROM (DESCRIBE FROM '%s')
+		WHERE column_name NOT IN ('filename', 'record_number', '_source', '_offset', '_rescued') ORDER BY 1`, s.parquet(k)), &list)
+	return list, err
+}
+
+// casts selects the columns under the given types.
+func casts(own, types []column) string {
+	var list []string
+	for _, c := range types {
+		name := `"` + strings.ReplaceAll(c.Name, `"`, `""`) + `"`
+		value := name
+		isText := slices.Contains(own, column{c.Name, "VARCHAR"})
+		if isText && (strings.HasPrefix(c.Type, "STRUCT") || strings.HasPrefix(c.Type, "MAP") || strings.HasSuffix(c.Type, "[]")) {
+			value = "CAST(" + name + " AS JSON)"
+		}
+		list = append(list, "CAST("+value+" AS "+c.Type+") AS "+name)
+	}
+	return strings.Join(list, ", ")
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // colors of the programs in the plot.
-var colors = map[string]string{ours: "#1f6f54", plainDuck: "#d9a400", idDuck: "#a67c00", plainPolar: "#4a7fc1"}
+var colors = map[string]string{ours: "#1f6f54", plainDuck: "#d9a400", idDuck: "#a67c00", textDuck: "#f0d070", plainPolar: "#4a7fc1"}
 
 // panel is one half of the plot.
 type panel struct {
@@ -49,7 +49,7 @@ func (r *results) svg() string {
 	for _, p := range panels {
 		fmt.Fprintf(&head, "<text x=\"%d\" y=\"46\" font-weight=\"bold\">%s (each input on its own scale)</text>\n", p.at, p.title)
 	}
-	for i, name := range []string{ours, plainDuck, idDuck, plainPolar} {
+	for i, name := range []string{ours, plainDuck, textDuck, idDuck, plainPolar} {
 		x := left + i*150
 		fmt.Fprintf(&head, "<rect x=\"%d\" y=\"14\" width=\"10\" height=\"10\" fill=\"%s\"/><text x=\"%d\" y=\"23\">%s</text>\n", x, colors[name], x+14, name)
 	}
