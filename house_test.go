@@ -101,7 +101,7 @@ var vendors = map[string]string{
 	"github.com/twmb/franz-go":      "source/kafka",
 	"github.com/urfave/cli/v2":      "cmd",
 	"github.com/bmatcuk/doublestar": "source/files",
-	"github.com/klauspost/compress": "datafile record record/avro record/parquet source/files",
+	"github.com/klauspost/compress": "datafile record record/avro record/parquet source/files bench",
 	"github.com/cespare/xxhash":     "datafile record column dedup",
 	"github.com/zeebo/xxh3":         "datafile record column dedup",
 	"go.yaml.in/yaml/v3":            "config",
