@@ -153,8 +153,13 @@ func (q *Queue) begin(ctx context.Context) (*attempt, error) {
 // decoded: it would give them other ids, or rows of another kind.
 func (a *attempt) fits() error {
 	was, now := a.head.Manifest.Config, a.Config
-	if was.Hash = now.Hash; was != now {
-		return fmt.Errorf("%w: the pipeline file says %+v, the pipeline was begun with %+v", commit.ErrForeign, now, was)
+	for _, f := range []struct{ field, was, now string }{
+		{"source", was.Source, now.Source}, {"format", was.Format, now.Format}, {"record_id", was.RecordID, now.RecordID},
+		{"table", was.Table, now.Table}, {"dead_letters.table", was.Dead, now.Dead},
+	} {
+		if f.was != f.now {
+			return &MismatchError{f.field, f.was, f.now}
+		}
 	}
 	return nil
 }

@@ -17,9 +17,6 @@ import (
 // something, so few are ever needed.
 const maxRestarts = 1000
 
-// errNoProgress says that types went on widening.
-var errNoProgress = errors.New("types widened again and again")
-
 // try decodes the letters of an attempt.
 type try struct {
 	*attempt
@@ -40,7 +37,7 @@ func (t *try) decode(ctx context.Context, mode Mode) error {
 		t.learned = t.decoder.Schema()
 		t.main.Drop(ctx)
 	}
-	return errNoProgress
+	return ErrNoProgress
 }
 
 // once decodes the letters under what was learned so far.

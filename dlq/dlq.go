@@ -20,6 +20,7 @@ package dlq
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -71,6 +72,18 @@ type SupersededError struct{ Reason string }
 
 // Error gives the reason.
 func (e *SupersededError) Error() string { return "superseded, nothing was changed: " + e.Reason }
+
+// MismatchError says that the pipeline file does not fit the pipeline.
+type MismatchError struct{ Field, Was, Now string }
+
+// Error gives the difference.
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("%s of an existing pipeline changed from %q to %q", e.Field, e.Was, e.Now)
+}
+
+// ErrNoProgress says that the letters could not be decoded in a bounded number of
+// tries.
+var ErrNoProgress = errors.New("types widened again and again")
 
 // live returns the live files of the dead-letter table, oldest first.
 func (q *Queue) live(ctx context.Context, head manifest.Snapshot) ([]manifest.File, error) {

@@ -166,7 +166,7 @@ func (a *attempt) reread(ctx context.Context, o files.Object) (batch.Sealed, err
 		a.main.Drop(ctx)
 		a.dead.Drop(ctx)
 	}
-	return batch.Sealed{}, errNoProgress
+	return batch.Sealed{}, ErrNoProgress
 }
 
 // gather reads the object once.

@@ -59,6 +59,8 @@ func verbArguments(app *cli.App, verb string) []string {
 	switch verb {
 	case "completion":
 		return []string{"bash", "fish", "zsh"}
+	case "dlq":
+		return dlqActions
 	case "ddl":
 		return engines[:1]
 	case "help":

@@ -16,6 +16,7 @@ import (
 	"batcher/compact"
 	"batcher/config"
 	"batcher/datafile"
+	"batcher/dlq"
 	"batcher/object"
 	"batcher/pipeline"
 	"batcher/record"
@@ -97,6 +98,9 @@ var rules = []struct {
 	{isA[*record.ContractError], exitConfig, "schema.contract: discard_row or discard_value go on without what does not fit"},
 	{isA[*pipeline.MismatchError], exitConfig, "give the pipeline another name, or put the setting back"},
 	{isA[*compact.SupersededError], exitSuperseded, "run it again"},
+	{isA[*dlq.SupersededError], exitSuperseded, "run it again"},
+	{isA[*dlq.MismatchError], exitConfig, "give the pipeline another name, or put the setting back"},
+	{is(dlq.ErrNoProgress), exitBadRecords, "replay fewer letters at a time (--limit)"},
 	{is(commit.ErrExpired), exitUsage, "batcher status and batcher history say what is retained"},
 	{isA[*pipeline.SupersededError], exitSuperseded, "run again: it plans anew"},
 	{is(commit.ErrForeign), exitConfig, "choose another table or store"},

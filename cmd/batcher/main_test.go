@@ -22,6 +22,7 @@ import (
 
 	"batcher/commit"
 	"batcher/config"
+	"batcher/dlq"
 	"batcher/manifest"
 	"batcher/object"
 	"batcher/source"
@@ -63,6 +64,7 @@ func TestOptions(t *testing.T) {
 		DDL:     func(_ context.Context, _ *call, o ddlOptions) error { got = o; return nil },
 		Verify:  func(_ context.Context, _ *call, o verifyOptions) error { got = o; return nil },
 		Doctor:  func(_ context.Context, _ *call, o doctorOptions) error { got = o; return nil },
+		DLQ:     func(_ context.Context, _ *call, o dlqOptions) error { got = o; return nil },
 		GC:      func(_ context.Context, _ *call, o gcOptions) error { got = o; return nil },
 	}
 	seven, quarter := manifest.Seq(7), 15*time.Minute
@@ -90,6 +92,15 @@ func TestOptions(t *testing.T) {
 		"verify":                           verifyOptions{},
 		"verify --source --deep --since 7": verifyOptions{Source: true, Deep: true, Since: 7},
 		"doctor":                           doctorOptions{},
+		"dlq list --code syntax --limit 3": dlqOptions{Action: "list", Filter: dlq.Filter{Codes: []string{"syntax"}, Limit: 3}},
+		"dlq show":                         dlqOptions{Action: "show", Filter: dlq.Filter{Limit: shownLetters}},
+		"dlq show a:b:7 --id c:1":          dlqOptions{Action: "show", Filter: dlq.Filter{IDs: []dlq.ID{{Source: "c", Offset: 1}, {Source: "a:b", Offset: 7}}}},
+		"dlq export --stage schema":        dlqOptions{Action: "export", Filter: dlq.Filter{Stages: []string{"schema"}}},
+		"dlq replay - --dry-run":           dlqOptions{Action: "replay", File: "-", DryRun: true},
+		"--object d/ dlq replay":           dlqOptions{Action: "replay", Filter: dlq.Filter{Sources: []string{"d/"}}},
+		"dlq retry":                        dlqOptions{Action: "retry"},
+		"dlq discard a:0 --confirm":        dlqOptions{Action: "discard", Filter: dlq.Filter{IDs: []dlq.ID{{Source: "a"}}}, Confirm: true},
+		"dlq discard --all":                dlqOptions{Action: "discard"},
 		"gc":                               gcOptions{Keep: gcKeep},
 		"gc --confirm":                     gcOptions{Confirm: true, Keep: gcKeep},
 	} {
@@ -103,6 +114,8 @@ func TestOptions(t *testing.T) {
 		"run --shard 4/4", "run --shard 0/0", "run --shard -1/4", "run --shard 1", "run --shard 1/", "run --shard /4", "run --shard a/b", "run --shard 1/4/2", "run --shard +1/4", "run --shard=", "run --shard 1/99999999",
 		"run --max-batches 0", "run --max-batches -1", "run --deadline 0s", "run --deadline -5m", "run --deadline 14", "run --on-gap ask", "run --range=", "run --range x --shard 0/2", "run x",
 		"status --max-lag -1m", "history -n -1", "show -- -7", "show 1.5", "show head", "files --at x", "head -n 0", "verify --since=", "gc now", "init a b", "plan --accept-bad",
+		"dlq", "dlq lst", "dlq list x:1", "dlq show x", "dlq replay a b", "dlq replay a --code x", "dlq discard", "dlq discard --all --code x", "dlq retry --code x",
+		"dlq show --limit 0", "dlq replay --confirm", "dlq discard --all --dry-run", "dlq retry --all",
 	} {
 		got = nil
 		if p := play(v, strings.Fields(line)...); p.code != exitUsage || got != nil || !strings.HasPrefix(p.stderr, "batcher: ") || p.stdout != "" {
@@ -254,8 +267,8 @@ func TestReportFieldOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"outcome":"committed","batches":1,"seq":7,"batch_id":"…","attempt":"…",` +
-		`"rows":{"read":0,"written":0,"late":0,"dead":0,"duplicate":0},"bytes":{"read":0,"written":0},` +
-		`"objects":{"read":0,"late":0,"changed":0,"ignored":0,"quarantined":0,"young":0},"requests":{"get":0,"put":0,"list":0,"delete":0,"head":0},` +
+		`"rows":{"read":0,"written":0,"late":0,"dead":0,"duplicate":0,"replaced":0},"bytes":{"read":0,"written":0},` +
+		`"objects":{"read":0,"late":0,"changed":0,"ignored":0,"quarantined":0,"young":0,"appended":0,"replaced":0},"requests":{"get":0,"put":0,"list":0,"delete":0,"head":0},` +
 		`"progress":{"objects":0},"lag":{"objects":0,"bytes":0,"seconds":0},"files":[],"conflicts":[],"duration_ms":0,"error":null}` + "\n"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -265,11 +278,12 @@ func TestReportFieldOrder(t *testing.T) {
 func TestReportForPeople(t *testing.T) {
 	seq := int64(7)
 	v := verbs{Run: func(context.Context, *call, runOptions) (report, error) {
-		return report{Outcome: outcomeCommitted, Batches: 2, Seq: &seq, Rows: reportRows{Read: 10, Written: 9, Dead: 1}, Objects: reportObjects{Read: 4, Changed: 1},
+		return report{Outcome: outcomeCommitted, Batches: 2, Seq: &seq, Rows: reportRows{Read: 10, Written: 9, Dead: 1}, Objects: reportObjects{Read: 4, Changed: 6, Appended: 2, Replaced: 3},
 			Conflicts: []reportConflict{{"events", "price", 3, "pin it", false}, {"events", "", 2, "", true}}, Lag: reportLag{Objects: 5, Bytes: 99}, DurationMS: 1250}, nil
 	}}
 	want := "committed manifest 7: 2 batches, 4 objects, 10 records → 9 rows, 1 dead letters in 1.25s\n" +
-		"  1 objects changed since they were consumed, left alone\n  events.price: 3 values did not fit and stand in _rescued (pin it)\n  events: 2 values did not fit and are stored nowhere\n  left to read: 5 objects, 99 bytes\n"
+		"  1 objects changed since they were consumed, left alone\n  2 objects changed since they were consumed, appended\n" +
+		"  3 objects changed since they were consumed, replaced\n  events.price: 3 values did not fit and stand in _rescued (pin it)\n  events: 2 values did not fit and are stored nowhere\n  left to read: 5 objects, 99 bytes\n"
 	if p := play(v, "run"); p.stdout != want || p.stderr != "" {
 		t.Errorf("got %q %q", p.stdout, p.stderr)
 	}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+
+	"batcher/dlq"
+	"batcher/record"
+)
+
+// deadLetters is the verb dlq.
+func deadLetters(ctx context.Context, c *call, o dlqOptions) error {
+	r, err := open(ctx, c, wiring{})
+	if err != nil {
+		return err
+	}
+	if _, err := r.chain(ctx); err != nil {
+		return err
+	}
+	q := r.queue(c)
+	switch o.Action {
+	case "list":
+		return listLetters(ctx, c, q, o)
+	case "show":
+		return showLetters(ctx, c, q, o)
+	case "export":
+		return exportLetters(ctx, c, q, o)
+	case "replay":
+		return r.replayLetters(ctx, c, q, o)
+	case "retry":
+		return retryObjects(ctx, c, q, o)
+	}
+	return discardLetters(ctx, c, q, o)
+}
+
+// queue wires the dead-letter queue.
+func (r *rooms) queue(c *call) *dlq.Queue {
+	p := r.pipeline(c)
+	return &dlq.Queue{
+		Log: p.Log, Store: p.Store, Source: p.Source, Set: p.Set, Config: p.Config, Table: p.Table, Dead: p.Dead,
+		Rules: p.Rules, Record: p.Record, Format: p.Format, File: p.File, FileBytes: p.FileBytes,
+		Random: rand.Reader, Logger: c.Logger,
+	}
+}
+
+func listLetters(ctx context.Context, c *call, q *dlq.Queue, o dlqOptions) error {
+	s, err := q.List(ctx, o.Filter)
+	if err != nil {
+		return err
+	}
+	if c.Output == outputJSON {
+		return printJSON(c, s)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d dead letters at manifest %d\n", s.Letters, s.Seq)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if len(s.Groups) > 0 {
+		fmt.Fprintln(w, "\nLETTERS\tSTAGE\tCODE\tFIRST\tMESSAGE")
+	}
+	for _, g := range s.Groups {
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", g.Letters, g.Stage, g.Code, printable(g.First.String()), printable(g.Message))
+	}
+	if len(s.Sources) > 0 {
+		fmt.Fprintln(w, "\nLETTERS\tOBJECT")
+	}
+	for _, n := range s.Sources {
+		fmt.Fprintf(w, "%d\t%s\n", n.Letters, printable(n.Source))
+	}
+	if s.Others > 0 {
+		fmt.Fprintf(w, "…\tand %d more\n", s.Others)
+	}
+	if len(s.Quarantined) > 0 {
+		fmt.Fprintln(w, "\nQUARANTINED OBJECT\tBYTES\tMESSAGE")
+	}
+	for _, x := range s.Quarantined {
+		fmt.Fprintf(w, "%s\t%d\t%s\n", printable(x.Source), x.Size, printable(x.Message))
+	}
+	_ = w.Flush() // into memory
+	return printTo(c.Stdout, b.String())
+}
+
+func showLetters(ctx context.Context, c *call, q *dlq.Queue, o dlqOptions) error {
+	if c.Output == outputJSON {
+		return exportLetters(ctx, c, q, o)
+	}
+	shown := int64(0)
+	err := q.Letters(ctx, o.Filter, func(l *record.DeadLetter) error {
+		shown++
+		return printTo(c.Stdout, letterText(l))
+	})
+	if err == nil && len(o.Filter.IDs) > 0 && shown == 0 {
+		return &exitError{Code: exitUsage, Err: errors.New("no such dead letter"), Hint: "batcher dlq list says which there are; one that was replayed or discarded is dead no more"}
+	}
+	return err
+}
+
+// letterText is a letter for people.
+func letterText(l *record.DeadLetter) string {
+	id := dlq.ID{Source: l.Source, Offset: l.Offset}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s/%s  %d bytes", printable(id.String()), l.Stage, l.Code, l.Length)
+	if n := int64(len(l.Raw)); n > 0 && n < l.Length {
+		fmt.Fprintf(&b, ", the first %d of them here", n)
+	}
+	fmt.Fprintf(&b, "\n  %s\n", printable(l.Message))
+	if !utf8.Valid(l.Raw) {
+		fmt.Fprintf(&b, "  %+q\n", l.Raw)
+		return b.String()
+	}
+	for line := range strings.Lines(string(l.Raw)) {
+		fmt.Fprintf(&b, "  %s\n", printable(strings.TrimSuffix(line, "\n")))
+	}
+	return b.String()
+}
+
+func exportLetters(ctx context.Context, c *call, q *dlq.Queue, o dlqOptions) error {
+	out := bufio.NewWriterSize(c.Stdout, 1<<20)
+	var line []byte
+	err := q.Letters(ctx, o.Filter, func(l *record.DeadLetter) (err error) {
+		if line, err = dlq.AppendLine(line[:0], l); err != nil {
+			return err
+		}
+		return printTo(out, string(line))
+	})
+	if flushErr := out.Flush(); err == nil && flushErr != nil {
+		err = &exitError{Code: exitTemporary, Err: flushErr, Hint: "the result could not be written"}
+	}
+	return err
+}
+
+// replayed is what replay prints.
+type replayed struct {
+	dlq.Report
+	Conflicts []reportConflict `json:"conflicts"`
+}
+
+func (r *rooms) replayLetters(ctx context.Context, c *call, q *dlq.Queue, o dlqOptions) error {
+	opts := dlq.ReplayOptions{Filter: o.Filter, Mode: dlq.Confirm}
+	if o.DryRun {
+		opts.Mode = dlq.DryRun
+	}
+	var err error
+	if o.File != "" {
+		if opts.Edits, err = readEdits(c, o.File); err != nil {
+			return err
+		}
+	}
+	rep, err := q.Replay(ctx, opts)
+	if err != nil {
+		return err
+	}
+	out := replayed{rep, conflicts(string(r.cfg.Table), []record.Notes{rep.Notes})}
+	if c.Output == outputJSON {
+		if out.Conflicts == nil {
+			out.Conflicts = []reportConflict{}
+		}
+		err = printJSON(c, out)
+	} else {
+		err = printTo(c.Stdout, out.text())
+	}
+	if err == nil && rep.Refused > 0 {
+		err = &exitError{Code: exitGap, Err: fmt.Errorf("%d letters were not tried; the others were", rep.Refused), Hint: "each says why; batcher dlq replay -o json lists the first"}
+	}
+	return err
+}
+
+// readEdits reads letters from a file, or from stdin.
+func readEdits(c *call, name string) (map[dlq.ID]dlq.Edit, error) {
+	in := c.Stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usageError("", "read letters: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	edits, err := dlq.ReadEdits(in)
+	if err != nil {
+		return nil, usageError("a line is what batcher dlq export prints, with another raw or an object under record", "read letters: %w", err)
+	}
+	return edits, nil
+}
+
+// text is the report for people.
+func (r replayed) text() string {
+	var b strings.Builder
+	switch r.Outcome {
+	case dlq.Committed:
+		fmt.Fprintf(&b, "manifest %d: %d letters became rows", r.Seq, r.Replayed)
+	case dlq.Dry:
+		fmt.Fprintf(&b, "%d letters would become rows", r.Replayed)
+	default:
+		fmt.Fprintf(&b, "nothing was changed: %d letters became rows", r.Replayed)
+	}
+	fmt.Fprintf(&b, ", %d stay dead, %d were not tried, %d are dead no more\n", r.Dead, r.Refused, r.Already)
+	for _, e := range r.Examples {
+		what := string(e.Fate)
+		if e.Code != "" {
+			what += " " + e.Code
+		}
+		fmt.Fprintf(&b, "  %s  %s: %s\n", printable(e.ID.String()), what, printable(e.Reason))
+	}
+	for _, x := range r.Conflicts {
+		fmt.Fprintf(&b, "  %s\n", printable(x.String()))
+	}
+	return b.String()
+}
+
+func retryObjects(ctx context.Context, c *call, q *dlq.Queue, o dlqOptions) error {
+	rep, err := q.Retry(ctx, o.Filter)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	refused := 0
+	if len(rep.Objects) == 0 {
+		b.WriteString("no quarantined object\n")
+	}
+	for _, x := range rep.Objects {
+		fmt.Fprintf(&b, "%s: %s", printable(x.Source), x.Result)
+		switch x.Result {
+		case dlq.Read:
+			fmt.Fprintf(&b, " by manifest %d: %d records, %d rows, %d dead letters", x.Seq, x.Rows.Read, x.Rows.Written, x.Rows.Dead)
+		case dlq.Gone, dlq.Skipped:
+			refused++
+		}
+		if x.Reason != "" {
+			fmt.Fprintf(&b, ": %s", printable(x.Reason))
+		}
+		b.WriteByte('\n')
+	}
+	if c.Output == outputJSON {
+		err = printJSON(c, rep)
+	} else {
+		err = printTo(c.Stdout, b.String())
+	}
+	if err == nil && refused > 0 {
+		err = &exitError{Code: exitGap, Err: fmt.Errorf("%d quarantined objects cannot be read again", refused), Hint: "batcher dlq discard gives one up for good"}
+	}
+	return err
+}
+
+func discardLetters(ctx context.Context, c *call, q *dlq.Queue, o dlqOptions) error {
+	mode := dlq.DryRun
+	if o.Confirm {
+		mode = dlq.Confirm
+	}
+	rep, err := q.Discard(ctx, o.Filter, mode)
+	if err != nil {
+		return err
+	}
+	if c.Output == outputJSON {
+		return printJSON(c, rep)
+	}
+	switch rep.Outcome {
+	case dlq.Committed:
+		return printTo(c.Stdout, fmt.Sprintf("manifest %d discards %d letters\n", rep.Seq, rep.Discarded))
+	case dlq.Dry:
+		return printTo(c.Stdout, fmt.Sprintf("would discard %d letters; --confirm does it\n", rep.Discarded))
+	}
+	return printTo(c.Stdout, "no such letters\n")
+}
