@@ -97,7 +97,7 @@ func sameNumber(got *big.Rat, want string) bool {
 	}
 	g, _ := got.Float64()
 	f, _ := w.Float64()
-	return g == f && !math.IsInf(f, 0) && strings.ContainsAny(want, ".eE") || float32(g) == float32(f) && strings.Contains(want, ".")
+	return g == f && !math.IsInf(f, 0) && strings.ContainsAny(want, ".eE") || float32(g) == float32(f) && strings.ContainsAny(want, ".e")
 }
 
 // fields compares nulls and extremes with what Python saw under each key.
@@ -125,7 +125,10 @@ func (s *seen) fields(want map[string]truthField, k *sums) error {
 				return fmt.Errorf("%s: from %v to %v, not from %s to %s", key, x.least, x.most, w.Min, w.Max)
 			}
 		}
-		if onlyOf(w.Types, "string", "null") && w.MinString != nil && f.Type.Kind != schema.Timestamp {
+		if onlyOf(w.Types, "str", "null") && w.Min != nil {
+			w.MinString, w.MaxString = unquote(w.Min), unquote(w.Max)
+		}
+		if onlyOf(w.Types, "string", "str", "null") && w.MinString != nil && f.Type.Kind != schema.Timestamp {
 			k.facts += 2
 			if !sameText(x.first, *w.MinString) || !sameText(x.last, *w.MaxString) {
 				return fmt.Errorf("%s: from %q to %q, not from %q to %q", key, x.first, x.last, *w.MinString, *w.MaxString)
@@ -133,6 +136,14 @@ func (s *seen) fields(want map[string]truthField, k *sums) error {
 		}
 	}
 	return nil
+}
+
+func unquote(text json.RawMessage) *string {
+	var s string
+	if json.Unmarshal(text, &s) != nil {
+		return nil
+	}
+	return &s
 }
 
 // sameText compares with text that the truth may have cut.
