@@ -47,6 +47,7 @@ type reportRows struct {
 	Late      int64 `json:"late"`
 	Dead      int64 `json:"dead"`
 	Duplicate int64 `json:"duplicate"`
+	Replaced  int64 `json:"replaced"` // of earlier batches, taken away
 }
 
 // reportBytes are decoded bytes read and file bytes written.
@@ -61,8 +62,13 @@ type reportObjects struct {
 	Changed     int64 `json:"changed"`
 	Ignored     int64 `json:"ignored"`
 	Quarantined int64 `json:"quarantined"`
-	Young       int64 `json:"young"` // waiting to settle
+	Young       int64 `json:"young"`    // waiting to settle
+	Appended    int64 `json:"appended"` // changed ones that were consumed beside what was there
+	Replaced    int64 `json:"replaced"` // changed ones whose rows were replaced
 }
+
+// alone is how many changed objects were left alone.
+func (o reportObjects) alone() int64 { return o.Changed - o.Appended - o.Replaced }
 
 // reportProgress is how far the source is consumed after the run.
 type reportProgress struct {
@@ -173,7 +179,8 @@ func (r report) text() string {
 	for _, part := range []struct {
 		count int64
 		name  string
-	}{{r.Objects.Late, "late"}, {r.Objects.Changed, "changed since they were consumed, left alone"}, {r.Objects.Quarantined, "quarantined: their container is broken"},
+	}{{r.Objects.Late, "late"}, {r.Objects.alone(), "changed since they were consumed, left alone"},
+		{r.Objects.Appended, "changed since they were consumed, appended"}, {r.Objects.Replaced, "changed since they were consumed, replaced"}, {r.Objects.Quarantined, "quarantined: their container is broken"},
 		{r.Objects.Young, "too young to be read yet (source.files.settle)"}} {
 		if part.count > 0 {
 			fmt.Fprintf(&b, "  %d objects %s\n", part.count, part.name)

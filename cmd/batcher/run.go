@@ -79,9 +79,9 @@ func readRanges(c *call, name string) ([]source.Range, error) {
 func (r *rooms) report(c *call, p pipeline.Report, failure error) report {
 	out := report{
 		Outcome: string(p.Outcome), Batches: p.Batches,
-		Rows:       reportRows{p.Rows.Read, p.Rows.Written, p.Rows.Late, p.Rows.Dead, p.Rows.Duplicate},
+		Rows:       reportRows{p.Rows.Read, p.Rows.Written, p.Rows.Late, p.Rows.Dead, p.Rows.Duplicate, p.Rows.Replaced},
 		Bytes:      reportBytes{p.Bytes.Read, p.Bytes.Written},
-		Objects:    reportObjects{p.Objects.Read, p.Objects.Late, p.Objects.Changed, p.Objects.Ignored, p.Objects.Quarantined, p.Objects.Young},
+		Objects:    reportObjects{p.Objects.Read, p.Objects.Late, p.Objects.Changed, p.Objects.Ignored, p.Objects.Quarantined, p.Objects.Young, p.Objects.Appended, p.Objects.Replaced},
 		Requests:   p.Requests,
 		Progress:   reportProgress{Objects: p.Consumed, Newest: p.Newest},
 		Lag:        reportLag{Objects: p.Lag.Objects, Bytes: p.Lag.Bytes, Oldest: p.Lag.Oldest},
