@@ -11,6 +11,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/pierrec/lz4/v4"
 )
@@ -39,7 +40,7 @@ func (c *column) decompress(dst, stored []byte, size int) ([]byte, error) {
 	case format.Brotli:
 		dst, err = readExactly(dst, brotli.NewReader(bytes.NewReader(stored)), size)
 	case format.Zstd:
-		dst, err = c.zstd.DecodeAll(stored, dst)
+		dst, err = c.unzstd(dst, stored)
 	case format.Lz4Raw:
 		dst, err = unlz4(dst, stored, size)
 	case format.Lz4:
@@ -78,6 +79,18 @@ func readExactly(dst []byte, r io.Reader, size int) ([]byte, error) {
 			return dst, err
 		}
 	}
+}
+
+func (s *shared) unzstd(dst, stored []byte) ([]byte, error) {
+	if s.zstd == nil {
+		var err error
+		s.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(uint64(s.limits.MaxPageBytes)))
+		if err != nil {
+			return dst, err
+		}
+	}
+	return s.zstd.DecodeAll(stored, dst)
 }
 
 func unsnappy(dst, stored []byte, size int) ([]byte, error) {

@@ -29,7 +29,7 @@
 //	INTERVAL                        string P14M3DT12.345S
 //	LIST, repeated fields           list, in all the layouts that the specification knows
 //	MAP, MAP_KEY_VALUE              map; keys that are no text are rendered as JSON
-//	VARIANT                         refused
+//	VARIANT                         string, its JSON text; what is shredded is put back
 package parquet
 
 import (
@@ -76,6 +76,7 @@ type Reader struct {
 	left    int64      // rows of the open row group
 	next    int64      // ordinal of the next record
 	key     []byte     // of a map, in the making
+	variant []byte     // the columns of a VARIANT
 	most    int        // bytes up to which the record at hand may grow
 	err     error      // what ended reading
 }
@@ -84,9 +85,9 @@ type Reader struct {
 type shared struct {
 	in     input
 	limits Limits
-	zstd   *zstd.Decoder
-	stored []byte // a page as it is stored
-	open   int64  // bytes that the columns hold
+	zstd   *zstd.Decoder // nil until a page needs it
+	stored []byte        // a page as it is stored
+	open   int64         // bytes that the columns hold
 }
 
 // NewReader reads the footer of a file of size bytes. It fails with a
@@ -100,12 +101,7 @@ func NewReader(r io.ReaderAt, size int64, limits Limits) (*Reader, error) {
 }
 
 // begin reads the footer.
-func (r *Reader) begin(size int64) (err error) {
-	r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxMemory(uint64(r.limits.MaxPageBytes)))
-	if err != nil {
-		return err
-	}
+func (r *Reader) begin(size int64) error {
 	meta, end, err := r.footer(size)
 	if err != nil {
 		return err

@@ -41,6 +41,12 @@ func (r *Reader) value(dst []byte, n *node, rep uint8) ([]byte, error) {
 		return r.fields(dst, n, rep)
 	case listShape, mapShape:
 		return r.repeated(dst, n, rep)
+	case variantShape:
+		var err error
+		if r.variant, err = r.fields(r.variant[:0], n, rep); err != nil {
+			return dst, err
+		}
+		return appendVariant(dst, r.variant, r.limits.MaxRecordBytes)
 	}
 	v, err := first.take(rep, n.def)
 	if err != nil {

@@ -18,6 +18,7 @@ const (
 	structShape
 	listShape
 	mapShape
+	variantShape // a struct whose fields make one value
 )
 
 // node is a place in the records.
@@ -130,7 +131,11 @@ func (b *treeBuilder) body(e *format.SchemaElement, def, rep uint8) (*node, erro
 		return b.leaf(e, def, rep)
 	}
 	if _, ok := e.LogicalType.Value.(*format.VariantType); ok {
-		return nil, fmt.Errorf("column %s is a VARIANT, which is not supported", b.where())
+		n, err := b.fields(e, def, rep)
+		if n != nil {
+			n.shape = variantShape
+		}
+		return n, err
 	}
 	if e.NumChildren.V == 1 && b.elements[0].RepetitionType.V == format.Repeated {
 		switch annotation(e) {

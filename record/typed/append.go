@@ -57,6 +57,25 @@ func AppendTimestamp(dst []byte, micros int64, nanos uint16) []byte {
 // AppendKey appends the key of the next value of a struct or map.
 func AppendKey[T string | []byte](dst []byte, key T) []byte { return appendData(dst, key) }
 
+// Append appends v as it was read. It must not be a list, struct or map.
+func (v Value) Append(dst []byte) []byte {
+	switch v.Tag {
+	case Int:
+		return AppendInt(dst, v.Int)
+	case Date:
+		return AppendDate(dst, v.Int)
+	case Timestamp:
+		return AppendTimestamp(dst, v.Int, v.Nanos)
+	case Float:
+		return AppendFloat(dst, v.Float())
+	case Decimal:
+		return appendDecimal(dst, v.Unscaled(), int(v.Scale))
+	case String, Bytes, Number:
+		return appendData(append(dst, byte(v.Tag)), v.Data)
+	}
+	return append(dst, byte(v.Tag))
+}
+
 func appendData[T string | []byte](dst []byte, v T) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(v)))
 	return append(dst, v...)
