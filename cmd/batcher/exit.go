@@ -92,7 +92,7 @@ var rules = []struct {
 	{isA[*batch.BudgetError], exitBadRecords, "batcher run --accept-bad commits it once; dead_letters.fail_above sets the budget"},
 	{isA[*record.BrokenError], exitBadRecords, "source.files.on_broken: quarantine sets such an object aside"},
 	{isA[*files.GapError], exitGap, "--on-gap skip records the gap and goes on"},
-	{isA[*files.ChangedError], exitGap, "source.files.on_change: skip leaves changed objects alone and reports them"},
+	{isA[*files.ChangedError], exitGap, "source.files.on_change: skip leaves changed objects alone and reports them, append and replace consume them"},
 	{isA[*pipeline.PartlyCoveredError], exitGap, "batcher show SEQ -o json prints the ranges of a manifest"},
 	{isA[*schema.PinError], exitConfig, "put the setting back"},
 	{isA[*record.ContractError], exitConfig, "schema.contract: discard_row or discard_value go on without what does not fit"},
