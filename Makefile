@@ -4,7 +4,7 @@
 
 .POSIX:
 .SUFFIXES:
-.PHONY: help build test race check lint vuln lambda docker-test bench chaos clean
+.PHONY: help build test race check lint vuln lambda docker-test bench microbench chaos clean
 
 GO = go
 TEST_TIMEOUT = 20m
@@ -66,7 +66,13 @@ lambda: ## pack dist/batcher-lambda-{arm64,amd64}.zip for provided.al2023
 docker-test: ## run the compose file's services in containers and check the result
 	docker/test.sh
 
-bench: ## run the benchmarks
+# Wants python3 with venv, and a machine that does nothing else. With BATCHER_SAMPLES
+# set, real events are measured as well. PAIRS=5 takes about ten minutes.
+PAIRS = 7
+bench: ## compare whole runs with DuckDB and Polars: PAIRS=5; writes docs/PERFORMANCE.md
+	$(GO) run ./bench/cmd/compare -pairs $(PAIRS) -doc docs/PERFORMANCE.md -plot docs/performance.svg
+
+microbench: ## run the benchmarks of single packages
 	$(GO) test -run '^$$' -bench . -timeout 60m $(PACKAGES)
 
 # The seed of a run is printed; SEED=n draws from it again, at the mercy of the clock.
