@@ -1,6 +1,8 @@
 package datafile
 
 import (
+	"cmp"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -34,6 +36,28 @@ func newCrew(c Compression) (*crew, error) {
 		w.encoders = append(w.encoders, &encoder{compressor: z})
 	}
 	return w, nil
+}
+
+// Encoders are the memory in which the pages of files are encoded. Files that are
+// open at the same time may share them as long as no two are used at once.
+type Encoders struct {
+	compression Compression
+	crew        *crew
+}
+
+// NewEncoders returns encoders for files of one compression.
+func NewEncoders(c Compression) (*Encoders, error) {
+	c = cmp.Or(c, Zstd)
+	w, err := newCrew(c)
+	return &Encoders{c, w}, err
+}
+
+// of returns the crew for a file.
+func (e *Encoders) of(c Compression) (*crew, error) {
+	if e.compression != c {
+		return nil, fmt.Errorf("encoders for %q in a file of %q", e.compression, c)
+	}
+	return e.crew, nil
 }
 
 // first is the encoder for what is done to one column alone, outside of each.

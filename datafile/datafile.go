@@ -34,7 +34,9 @@ type Options struct {
 	Compression   Compression // default Zstd
 	RowGroupRows  int         // rows of a full row group; default DefaultRowGroupRows
 	RowGroupBytes int         // compressed bytes after which a row group ends early; default DefaultRowGroupBytes
+	OpenBytes     int         // values of all pages that are still open, and half of all dictionaries; default 8 MiB
 	CreatedBy     string      // "name version x"; default DefaultCreatedBy
+	Encoders      *Encoders   // shared with other files; default its own
 }
 
 // Defaults of Options.
@@ -48,9 +50,8 @@ const (
 const (
 	pageBytes      = 1 << 20   // values of a page, as if PLAIN, but for one row that alone has more
 	pageEntries    = 1 << 16   // entries of a page, but for one row that alone has more
-	pendingBytes   = 8 << 20   // all pages that are still open
+	pendingBytes   = 8 << 20   // all pages that are still open, by default
 	dictionaryMax  = 1 << 20   // bytes of one dictionary
-	dictionarySum  = 16 << 20  // bytes of all dictionaries of a row group
 	maxPageBytes   = 256 << 20 // no page is larger
 	maxPageEntries = 16 << 20  // no page has more entries
 	maxFooterBytes = 256 << 20
@@ -71,11 +72,14 @@ func (o Options) withDefaults() (Options, error) {
 	if o.RowGroupBytes == 0 {
 		o.RowGroupBytes = DefaultRowGroupBytes
 	}
+	if o.OpenBytes == 0 {
+		o.OpenBytes = pendingBytes
+	}
 	if o.CreatedBy == "" {
 		o.CreatedBy = DefaultCreatedBy
 	}
-	if o.RowGroupRows < 0 || o.RowGroupBytes < 0 {
-		return o, fmt.Errorf("row group of %d rows and %d bytes", o.RowGroupRows, o.RowGroupBytes)
+	if o.RowGroupRows < 0 || o.RowGroupBytes < 0 || o.OpenBytes < 0 {
+		return o, fmt.Errorf("row group of %d rows and %d bytes, open pages of %d bytes", o.RowGroupRows, o.RowGroupBytes, o.OpenBytes)
 	}
 	switch o.Compression {
 	case Zstd, Snappy, Uncompressed:

@@ -49,6 +49,10 @@ func NewWriter(w io.Writer, opts Options) *Writer {
 	if f.opts, f.err = opts.withDefaults(); f.err != nil {
 		return f
 	}
+	if opts.Encoders != nil {
+		f.crew, f.err = opts.Encoders.of(f.opts.Compression)
+		return f
+	}
 	f.crew, f.err = newCrew(f.opts.Compression)
 	return f
 }
@@ -119,18 +123,19 @@ func (w *Writer) relieve() error {
 			dictionaries += len(c.dict.plain)
 		}
 	}
-	if pages <= pendingBytes && dictionaries <= dictionarySum {
+	pagesMax, dictionariesMax := w.opts.OpenBytes, 2*w.opts.OpenBytes
+	if pages <= pagesMax && dictionaries <= dictionariesMax {
 		return nil
 	}
 	share := 2 * len(w.chunks)
 	return w.crew.each(w.chunks, func(i int, e *encoder) error {
 		c := w.chunks[i]
-		if pages > pendingBytes && c.pending() > pendingBytes/share {
+		if pages > pagesMax && c.pending() > pagesMax/share {
 			if err := c.finishPage(e); err != nil {
 				return err
 			}
 		}
-		if dictionaries > dictionarySum && c.dict != nil && len(c.dict.plain) > dictionarySum/share {
+		if dictionaries > dictionariesMax && c.dict != nil && len(c.dict.plain) > dictionariesMax/share {
 			return c.leaveDictionary(e)
 		}
 		return nil
@@ -168,7 +173,7 @@ func (w *Writer) adopt(s *schema.Schema) error {
 		w.chunks = append(w.chunks, c)
 	}
 	for _, c := range w.chunks {
-		c.room = min(pageBytes, 2*pendingBytes/len(w.chunks))
+		c.room = min(pageBytes, 2*w.opts.OpenBytes/len(w.chunks))
 	}
 	w.schema = s
 	return nil

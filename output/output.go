@@ -1,12 +1,12 @@
 // Package output writes the rows of one table in one attempt into data files,
 // each streamed to the store under a key that belongs to this attempt alone.
 //
-// Duty: cut rows into files of a size, upload them while they are encoded, and say
-// what the store acknowledged.
+// Duty: split rows by partition, cut them into files of a size, upload these while
+// they are encoded, and say what the store acknowledged.
 //
 // Invariants: a file is named as done only after the store has acknowledged it
-// whole; a number is never used twice, so no key ever gets two contents; Drop is
-// the only thing that deletes.
+// whole; its rows belong to one partition; a number is never used twice, so no key
+// ever gets two contents; Drop is the only thing that deletes.
 //
 // It never commits anything and never reads a file back.
 package output
@@ -14,6 +14,7 @@ package output
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"batcher/column"
 	"batcher/datafile"
@@ -24,84 +25,124 @@ import (
 
 // Options say where files go and how they look.
 type Options struct {
-	Store   object.Store
-	Table   string
-	Base    manifest.Seq
-	Attempt manifest.Attempt
-	File    datafile.Options
-	Bytes   int64 // a file is closed when it has so many bytes
-	Next    *int  // number of the attempt's next file in this table; counted up, never used twice
+	Store       object.Store
+	Table       string
+	Base        manifest.Seq
+	Attempt     manifest.Attempt
+	File        datafile.Options
+	Bytes       int64    // a file is closed when it has so many bytes
+	PartitionBy []string // columns of type string, date, int32 or int64 whose values split the table; none: it is not split
+	Next        *int     // number of the attempt's next file in this table; counted up, never used twice
 }
 
 // Files are the data files of one table in one attempt, or in one try of it.
 type Files struct {
-	opts   Options
+	opts  Options
+	whole *file       // the open file of a table that is not split
+	parts *partitions // of one that is
+	open  []*file
+	done  []manifest.File
+}
+
+// file is one that is being written.
+type file struct {
 	key    string
 	upload object.Upload
 	writer *datafile.Writer
 	schema *schema.Schema
-	done   []manifest.File
+	part   map[string]string
 }
 
 // New begins with no file.
-func New(o Options) *Files { return &Files{opts: o} }
+func New(o Options) *Files {
+	f := &Files{opts: o}
+	if len(o.PartitionBy) > 0 {
+		f.parts = newPartitions(f, o.PartitionBy)
+	}
+	return f
+}
 
 // Done are the files that the store has acknowledged, in order, each with key,
-// size, rows, hash, statistics and the hash of its schema.
+// size, rows, hash, statistics, partition and the hash of its schema.
 func (f *Files) Done() []manifest.File { return f.done }
 
-// Write appends a block, and closes the file when it is large enough.
+// Write appends a block, and closes the file when it is large enough. It keeps
+// none of the block's memory.
 func (f *Files) Write(ctx context.Context, b *column.Block) error {
-	if f.writer == nil {
-		if err := f.begin(ctx); err != nil {
+	if f.parts != nil {
+		return f.parts.write(ctx, b)
+	}
+	if f.whole == nil {
+		var err error
+		if f.whole, err = f.begin(ctx, f.opts.File); err != nil {
 			return err
 		}
 	}
-	if err := f.writer.Write(b); err != nil {
-		return fmt.Errorf("encode %s: %w", f.key, err)
+	if err := f.whole.write(b); err != nil {
+		return err
 	}
-	f.schema = b.Schema
-	if f.writer.Size() < f.opts.Bytes {
+	if f.whole.writer.Size() < f.opts.Bytes {
 		return nil
 	}
 	return f.Close(ctx)
 }
 
-// begin opens the upload of the next file.
-func (f *Files) begin(ctx context.Context) error {
-	f.key = manifest.DataFile(f.opts.Table, f.opts.Base, f.opts.Attempt, *f.opts.Next)
-	*f.opts.Next++
-	up, err := object.NewUpload(ctx, f.opts.Store, f.key)
-	if err != nil {
-		return fmt.Errorf("begin %s: %w", f.key, err)
+// Close finishes every open file; when it returns nil the store has acknowledged
+// everything that was written. Write may follow.
+func (f *Files) Close(ctx context.Context) error {
+	if f.parts != nil {
+		return f.parts.finish(ctx)
 	}
-	f.upload, f.writer = up, datafile.NewWriter(up, f.opts.File)
+	if f.whole == nil {
+		return nil
+	}
+	whole := f.whole
+	f.whole = nil
+	return f.finish(ctx, whole)
+}
+
+// begin opens the upload of the next file.
+func (f *Files) begin(ctx context.Context, opts datafile.Options) (*file, error) {
+	next := &file{key: manifest.DataFile(f.opts.Table, f.opts.Base, f.opts.Attempt, *f.opts.Next)}
+	*f.opts.Next++
+	var err error
+	if next.upload, err = object.NewUpload(ctx, f.opts.Store, next.key); err != nil {
+		return nil, fmt.Errorf("begin %s: %w", next.key, err)
+	}
+	next.writer = datafile.NewWriter(next.upload, opts)
+	f.open = append(f.open, next)
+	return next, nil
+}
+
+// write appends a block to the file.
+func (o *file) write(b *column.Block) error {
+	if err := o.writer.Write(b); err != nil {
+		return fmt.Errorf("encode %s: %w", o.key, err)
+	}
+	o.schema = b.Schema
 	return nil
 }
 
-// Close finishes the open file, if there is one; when it returns nil the store has
-// acknowledged everything that was written. Write may follow.
-func (f *Files) Close(ctx context.Context) error {
-	if f.writer == nil {
-		return nil
-	}
-	file, err := f.writer.Close()
+// finish ends a file, and adds it to those that are done when the store has
+// acknowledged it.
+func (f *Files) finish(ctx context.Context, o *file) error {
+	done, err := o.writer.Close()
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", f.key, err)
+		return fmt.Errorf("encode %s: %w", o.key, err)
 	}
-	info, err := f.upload.Complete(ctx)
+	info, err := o.upload.Complete(ctx)
 	if err != nil {
-		return fmt.Errorf("put %s: %w", f.key, err)
+		return fmt.Errorf("put %s: %w", o.key, err)
 	}
-	if info.Size != file.Size {
-		return fmt.Errorf("put %s: the store holds %d bytes of %d: %w", f.key, info.Size, file.Size, object.ErrUnknown)
+	if info.Size != done.Size {
+		return fmt.Errorf("put %s: the store holds %d bytes of %d: %w", o.key, info.Size, done.Size, object.ErrUnknown)
 	}
-	if file.Schema, err = manifest.SchemaHash(f.schema); err != nil {
+	if done.Schema, err = manifest.SchemaHash(o.schema); err != nil {
 		return err
 	}
-	file.Key = f.key
-	f.done = append(f.done, file)
-	f.writer, f.upload = nil, nil
+	done.Key, done.Part = o.key, o.part
+	f.done = append(f.done, done)
+	f.open = slices.DeleteFunc(f.open, func(x *file) bool { return x == o })
 	return nil
 }
 
@@ -109,12 +150,14 @@ func (f *Files) Close(ctx context.Context) error {
 // manifest can name the files: before they were proposed, or after a proof of
 // loss. It is best effort; what stays is garbage below a later floor.
 func (f *Files) Drop(ctx context.Context) {
-	if f.upload != nil {
-		_ = f.upload.Abort(ctx)
-		f.writer, f.upload = nil, nil
+	for _, o := range f.open {
+		_ = o.upload.Abort(ctx)
 	}
 	for i := range f.done {
 		_ = f.opts.Store.Delete(ctx, f.done[i].Key)
 	}
-	f.done = nil
+	f.open, f.done, f.whole = nil, nil, nil
+	if f.parts != nil {
+		f.parts = newPartitions(f, f.opts.PartitionBy)
+	}
 }
