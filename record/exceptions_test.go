@@ -50,12 +50,4 @@ var exceptions = map[string]exception{
 	"parquet-bad/ARROW-RS-GH-6229-LEVELS.parquet":                                               {"broken: column outer.item.c: corrupt Parquet file: page before byte 53: 21 values, 1 are left of the column", "a page holds more values than its column: DuckDB does not notice"},
 	"parquet-testing/repeated_no_annotation.parquet":                                            {"6 rows", "the footer counts no rows; DuckDB finds six, too"},
 	"parquet-testing/rle-dict-uncompressed-corrupt-checksum.parquet":                            {"broken: column long_field: corrupt Parquet file: wrong checksum of a page before byte 31", "a wrong checksum: DuckDB checks none"},
-	"parquet-variant/case-006.parquet":                                                          {"broken: corrupt Parquet file: schema: column var is a VARIANT, which is not supported", "VARIANT is not read"},
-	"parquet-variant/case-018.parquet":                                                          {"broken: corrupt Parquet file: schema: column var is a VARIANT, which is not supported", "VARIANT is not read"},
-	"parquet-variant/case-023.parquet":                                                          {"broken: corrupt Parquet file: schema: column var is a VARIANT, which is not supported", "VARIANT is not read"},
-	"parquet-variant/case-058.parquet":                                                          {"broken: corrupt Parquet file: schema: column var is a VARIANT, which is not supported", "VARIANT is not read"},
-	"parquet-variant/case-063.parquet":                                                          {"broken: corrupt Parquet file: schema: column var is a VARIANT, which is not supported", "VARIANT is not read"},
-	"parquet-variant/case-065.parquet":                                                          {"broken: corrupt Parquet file: schema: column var is a VARIANT, which is not supported", "VARIANT is not read"},
-	"parquet-variant/case-112.parquet":                                                          {"broken: corrupt Parquet file: schema: column var is a VARIANT, which is not supported", "VARIANT is not read"},
-	"parquet-variant/case-121.parquet":                                                          {"broken: corrupt Parquet file: schema: column var is a VARIANT, which is not supported", "VARIANT is not read"},
 }

@@ -6,9 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"batcher/localdev"
 	"batcher/record"
-	"batcher/schema"
 )
 
 // avroFile is a container with records of the fields given, by hand.
@@ -199,40 +197,4 @@ func TestTypedContainersThatBreak(t *testing.T) {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
 	}
-}
-
-// TestTypedSamples decodes every Avro and Parquet sample into columns, and holds
-// rows, nulls and extremes against what independent readers say.
-func TestTypedSamples(t *testing.T) {
-	kinds := map[string]*sums{"avro": {}, "parquet": {}}
-	for _, f := range truths(t) {
-		k := kinds[f.Format]
-		if k == nil {
-			continue
-		}
-		k.files++
-		s := look(t, f, record.Options{Format: record.Format{Kind: record.Auto}, Rules: schema.Rules{MaxDepth: 8}})
-		if complaint := s.judge(t, f, k); complaint != typedExceptions[f.key] {
-			t.Errorf("%s: %q, want %q (%s)", f.key, complaint, typedExceptions[f.key], s)
-		}
-		k.count(s)
-	}
-	for kind, k := range kinds {
-		localdev.Figure("record: "+kind+" samples, rows", []int64{k.files, k.rows})
-		localdev.Figure("record: "+kind+" samples refused", k.broken)
-		if k.dead > 0 {
-			t.Logf("%s: %d dead letters", kind, k.dead)
-		}
-	}
-}
-
-// typedExceptions are the complaints about samples that are justified.
-var typedExceptions = map[string]string{
-	// The footer counts no rows, the row groups and pages six, as DuckDB reads.
-	"parquet-testing/repeated_no_annotation.parquet": "6 records, not 0",
-	// These contradict themselves, which DuckDB does not mind.
-	"duckdb-parquet-bad/parquet_column_num_values_mismatch.parquet":  "broken: column x: corrupt Parquet file: it ends before the row group does",
-	"parquet-bad/ARROW-GH-45185.parquet":                             "broken: column x.element: corrupt Parquet file: levels 1 and 1 where 0 and 1 are due",
-	"parquet-bad/ARROW-RS-GH-6229-LEVELS.parquet":                    "broken: column outer.item.c: corrupt Parquet file: page before byte 53: 21 values, 1 are left of the column",
-	"parquet-testing/rle-dict-uncompressed-corrupt-checksum.parquet": "broken: column long_field: corrupt Parquet file: wrong checksum of a page before byte 31",
 }
