@@ -26,6 +26,9 @@ var (
 	chain     = suite{"^TestApplyRefuses$", "./manifest"}
 	ids       = suite{"^TestIDsDoNotDependOnBatchBounds$", "./record"}
 	consumed  = suite{"^(TestTenThousand|TestRandomHistories|TestAdvance).*$", "./source/files"}
+	follows   = suite{"^(TestARangeThatFollows|TestARebaseLoads|TestAContentThatComesBack|TestATouchedObject).*$", "./source/files"}
+	changes   = suite{"^(TestAReplacedContent|TestAnAppendedContent|TestAContentThatCameBack|TestOfTwoRunsThatMeet).*$", "./pipeline"}
+	batchIDs  = suite{"^(TestAContentThatComesBack|TestApplyAdmits|TestApplyHolds).*$", "./manifest"}
 )
 
 // mutant is a planted fault: a guard that is taken away.
@@ -43,7 +46,7 @@ var (
 	noFloorInDecide = edit{"commit/decide.go", "if f.Base.Seq < f.Head.GCFloor {", "if f.Base.Seq < f.Head.GCFloor && false {"}
 	noFloorInApply  = edit{"manifest/apply.go", "case m.Base < h.GCFloor:", "case m.Base < h.GCFloor && false:"}
 	noProgress      = edit{"commit/decide.go", "covered == files.CoveredAll:", "covered == files.CoveredAll && false:"}
-	noEntry         = edit{"source/files/advance.go", "mine || consumed {", "mine || consumed && false {"}
+	noEntry         = edit{"source/files/advance.go", "mine || consumed && e.Identity != was:", "mine || consumed && e.Identity != was && false:"}
 	noReadBack      = edit{"commit/append.go", "for _, version := range []*manifest.Manifest{read, m} {", "for _, version := range []*manifest.Manifest{read, m}[:0] {"}
 )
 
@@ -109,11 +112,30 @@ var mutants = []mutant{
 		[]edit{noReadBack, {"commit/append.go", "before := h.Progress.Files", "before := p.Base.Manifest.Progress.Files"},
 			{"commit/append.go", "for name, t := range h.Tables {", "for name, t := range p.Base.Manifest.Tables {"}}, twoRuns},
 	{"schema of rivals ignored", "Decide: files that add columns are encoded again",
-		[]edit{{"commit/decide.go", "if w.Grows == AddsColumns {", "if w.Grows == AddsColumns && false {"}}, columns},
+		[]edit{{"commit/decide.go", "case w.Grows == AddsColumns && now.", "case w.Grows == AddsColumns && false && now."}}, columns},
 	{"consumed set forgets", "Set.Advance: an entry is never dropped",
 		[]edit{{"source/files/advance.go", "	for _, e := range recent {\n		if _, replaced", "	for _, e := range recent[:0] {\n		if _, replaced"}}, withGC},
 	{"consumed set forgets when it spills", "Set.Advance: a spilled entry stands in a segment",
 		[]edit{{"source/files/advance.go", "spilled, err := a.set.addRuns(entries, pack)", "spilled, err := a.set.addRuns(entries[:1], pack)"}}, consumed},
+	{"an entry that is another's followed", "Set.Advance: a range follows the entry that was planned on",
+		[]edit{{noEntry.file, noEntry.old, "mine || consumed && was.IsZero() && e.Identity != was:"}}, follows},
+	{"an entry followed unseen", "Set.Advance: the entry that a range follows is proved to be the newest",
+		[]edit{{"source/files/advance.go", "case !a.set.proves(a.parent, a.refs, a.known, hash, ", "case false && !a.set.proves(a.parent, a.refs, a.known, hash, "},
+			{"source/files/advance.go", "	case !consumed:\n", "	case !consumed && false:\n"}}, follows},
+	{"what cannot be told taken for a change", "Plan: a touched object is never consumed again",
+		[]edit{{"source/files/changed.go", "case errors.Is(err, errBudget) && p.source.cfg.OnChange.consumes():", "case false:"}}, follows},
+	{"names without a time", "AppendedName: a content that comes back has another name",
+		[]edit{{"source/files/files.go", "sha256.Sum256(modified.UTC().AppendFormat(identity[:], time.RFC3339Nano))", "sha256.Sum256(identity[:])"}}, follows},
+	{"a content that came back taken for the one before", "Source.Open: an exact range of a change is of that change",
+		[]edit{{"source/files/files.go", "if o.Exact != nil && !o.Was.IsZero() &&", "if false && o.Exact != nil && !o.Was.IsZero() &&"}}, changes},
+	{"appended rows outlive a replacement", "replace: rows go under whatever name",
+		[]edit{{"pipeline/replace.go", "k.last = source.KeyOf(k.name)", "k.last = k.name"}}, changes},
+	{"a replacement without the letters", "replace: dead letters go too",
+		[]edit{{"pipeline/replace.go", "		{t, t.Dead, letters, p.dead, taken},\n", ""}, {"pipeline/replace.go", "letters, err := ", "_, err := "}}, changes},
+	{"a change that counts as an object", "Apply: another content of a key is no other object",
+		[]edit{{"manifest/apply.go", "	if p.was.IsZero() {\n", "	if true {\n"}}, batchIDs},
+	{"a batch that comes back", "NewBatchID: a change is told by when it was",
+		[]edit{{"manifest/id.go", "			number(ranges[i].Modified.Unix())\n			number(int64(ranges[i].Modified.Nanosecond()))\n", ""}}, batchIDs},
 	{"ids count from the range", "record: an id is the position in the object",
-		[]edit{{"record/decoder.go", "t.sum = t.sum.Add(idHash(d.id, rec.pos))", "t.sum = t.sum.Add(idHash(d.id, rec.pos-int64(t.max.From)))"}}, ids},
+		[]edit{{"record/decode.go", "t.sum = t.sum.Add(idHash(d.id, rec.pos))", "t.sum = t.sum.Add(idHash(d.id, rec.pos-int64(t.max.From)))"}}, ids},
 }
