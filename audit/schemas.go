@@ -39,12 +39,39 @@ func (w *walk) evolve(ctx context.Context, m *manifest.Manifest) error {
 		if sum != t.Schema.SHA256 || s.LastID != t.Schema.LastID {
 			w.violation("I20", m.Seq, "table %q: the schema has sha256 %s and last id %d, the manifest says %s and %d", name, sum, s.LastID, t.Schema.SHA256, t.Schema.LastID)
 		}
-		if before.schema != nil && m.Kind != manifest.Rewrite && m.Kind != manifest.Rewind {
-			if err := schema.CheckGrowth(before.schema, s); err != nil {
-				w.violation("I20", m.Seq, "table %q: %v", name, err)
+		if before.schema != nil {
+			if err := w.follows(ctx, m, name, before.schema, s); err != nil {
+				return err
 			}
 		}
 		w.schemas[name] = known{t.Schema.SHA256, s}
+	}
+	return nil
+}
+
+// follows holds the schema of a table against the one before: it only grows, but
+// for a rewrite, which changes types, and a rewind, which gives them back.
+func (w *walk) follows(ctx context.Context, m *manifest.Manifest, table string, before, now *schema.Schema) error {
+	check := schema.CheckGrowth
+	switch m.Kind {
+	case manifest.Rewrite:
+		check = schema.CheckRewrite
+	case manifest.Rewind:
+		then, ok, err := w.slot(ctx, *m.RewindTo)
+		if err != nil || !ok {
+			return err
+		}
+		was, err := w.Log.LoadSchema(ctx, then.Manifest.Tables[table].Schema)
+		if err != nil {
+			return w.damage(err, "I10", m.Seq)
+		}
+		if !schema.Restore(was, before).Equal(now) {
+			w.violation("I20", m.Seq, "table %q: the columns are not those of manifest %d with what was added since", table, *m.RewindTo)
+		}
+		return nil
+	}
+	if err := check(before, now); err != nil {
+		w.violation("I20", m.Seq, "table %q: %v", table, err)
 	}
 	return nil
 }
