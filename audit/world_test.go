@@ -56,6 +56,7 @@ type world struct {
 	clock  *clock
 	random seeded
 	limits batch.Limits
+	change files.OnChange
 }
 
 func newWorld(t testing.TB) *world {
@@ -78,7 +79,7 @@ func (w *world) clone(t testing.TB) *world {
 // invoke wires one invocation, with nothing remembered of earlier ones.
 func (w *world) invoke() *pipeline.Pipeline {
 	l := commit.New(commit.Options{Store: w.store, Pipeline: "events", Clock: w.clock, Logger: quiet})
-	src, err := files.New(w.input, files.Config{Location: "mem://in", Lookback: 72 * time.Hour})
+	src, err := files.New(w.input, files.Config{Location: "mem://in", Lookback: 72 * time.Hour, OnChange: w.change})
 	if err != nil {
 		w.t.Fatal(err)
 	}
