@@ -131,7 +131,7 @@ func (t *tally) past(rec *record) bool {
 
 // take counts a record and passes it to the phase.
 func (d *Decoder) take(t *tally, rec *record) error {
-	rec.source = d.id
+	rec.source, rec.turned = d.id, d.text.width != nil
 	t.records++
 	t.sum = t.sum.Add(idHash(d.id, rec.pos))
 	d.batch += rec.length + 1

@@ -89,6 +89,15 @@ func TestD12_InvalidInOtherEncodings(t *testing.T) {
 			if out = decode(t, opt, input{"o", c.body}); len(out.rows) != c.rows+1 || out.notes.Replaced != 1 || !strings.Contains(users(out), "\ufffd") {
 				t.Errorf("replaced: rows %s, dead %v, %d", users(out), letters(out), out.notes.Replaced)
 			}
+			opt.Format.Invalid = record.Keep // but what was received is not there to be kept
+			opt.Table = published(t, field(17, "line", `"bytes"`))
+			want := c.rows
+			if c.encoding == "" {
+				want++
+			}
+			if out = decode(t, opt, input{"o", c.body}); len(out.rows) != want || len(out.rows)+len(out.dead) != c.rows+1 {
+				t.Errorf("kept: rows %s, dead %v", users(out), letters(out))
+			}
 		})
 	}
 }

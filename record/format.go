@@ -36,7 +36,7 @@ type Policy string
 const (
 	Reject  Policy = "reject"  // it becomes a dead letter; also ""
 	Replace Policy = "replace" // what is invalid becomes U+FFFD
-	Keep    Policy = "bytes"   // columns of type bytes take it as it is; elsewhere it is rejected
+	Keep    Policy = "bytes"   // columns of type bytes take it as it is; elsewhere, and in text of another encoding, it is rejected
 )
 
 // packings are endings of names that say how an object is compressed.

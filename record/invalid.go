@@ -17,7 +17,9 @@ func (d *Decoder) readable(rec *record) *record {
 		mended.raw = bytes.ToValidUTF8(rec.raw, replacement)
 		return &mended
 	case Keep:
-		return rec
+		if !rec.turned {
+			return rec
+		}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ type record struct {
 	raw    []byte
 	length int64  // true length in bytes
 	valid  bool   // raw is valid UTF-8
+	turned bool   // raw was turned into UTF-8: what is invalid in it was another byte
 	bad    code   // what cutting it found wrong, or fine
 	by     parser // understands raw
 }
