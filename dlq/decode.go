@@ -104,7 +104,7 @@ func (t *try) texts(ctx context.Context) error {
 
 // text decodes one letter.
 func (t *try) text(ctx context.Context, c *chosen, l *record.DeadLetter) error {
-	layout := t.layoutOf(l)
+	layout := t.layoutOf(l, jsonCodes)
 	switch {
 	case c.edit.JSON:
 		layout = record.JSONLayout()

@@ -106,7 +106,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 		switch {
 		case len(text) > maxLine:
 			return nil, fmt.Errorf("longer than %d bytes", maxLine)
-		case err != bufio.ErrBufferFull:
+		case !errors.Is(err, bufio.ErrBufferFull):
 			return text, err
 		}
 	}
@@ -145,28 +145,22 @@ func parseLine(text []byte) (Edit, error) {
 	case len(in.Raw) == 0 || bytes.Equal(in.Raw, []byte("null")):
 		return e, nil
 	}
-	var err error
-	e.Text, err = rawText(in.Raw, in.Base64)
+	s, err := rawText(in.Raw)
+	if e.Text = []byte(s); err == nil && in.Base64 {
+		e.Text, err = base64.StdEncoding.DecodeString(s)
+	}
 	return e, err
 }
 
-// rawText returns the bytes that a JSON string stands for.
-func rawText(text json.RawMessage, packed bool) ([]byte, error) {
+// rawText returns the text that a JSON string stands for.
+func rawText(text json.RawMessage) (s string, err error) {
 	if hasLoneSurrogate(text) {
-		return nil, errors.New("raw has half of a surrogate pair, which is no text")
+		return "", errors.New("raw has half of a surrogate pair, which is no text")
 	}
-	var s string
 	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, fmt.Errorf("raw: %w", err)
+		return "", fmt.Errorf("raw: %w", err)
 	}
-	if !packed {
-		return []byte(s), nil
-	}
-	b, err := base64.StdEncoding.DecodeString(s)
-	if err != nil {
-		return nil, fmt.Errorf("raw: %w", err)
-	}
-	return b, nil
+	return s, nil
 }
 
 // hasLoneSurrogate says whether a valid JSON string has half of a surrogate pair

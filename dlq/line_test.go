@@ -40,7 +40,7 @@ func TestLinesThatAreNoLettersAreRefusedByNumber(t *testing.T) {
 	const good = `{"_source":"s","_offset":1,"raw":"\ud83d\ude00 \\ud800"}` + "\n"
 	for _, bad := range []string{
 		`x`, `[]`, `{}`, `{"_source":"s"}`, `{"_offset":1}`, `{"_source":"s","_offset":"1"}`, `{"_source":"s","_offset":1}`,
-		`{"_source":"s","_offset":2,"recrod":{}}`, `{"_source":"s","_offset":2,"record":[1]}`, `{"_source":"s","_offset":2,"record":"x"}`,
+		`{"_source":"s","_offset":2,"rec":{}}`, `{"_source":"s","_offset":2,"record":[1]}`, `{"_source":"s","_offset":2,"record":"x"}`,
 		`{"_source":"s","_offset":2,"raw":5}`, `{"_source":"s","_offset":2,"raw":"%","base64":true}`, `{"_source":"s","_offset":2,"raw":"` + "\xff" + `"}`,
 		`{"_source":"s","_offset":2,"raw":"\ud800"}`, `{"_source":"s","_offset":2,"raw":"\ud800x"}`, `{"_source":"s","_offset":2,"raw":"\udc00"}`,
 		`{"_source":"s","_offset":2,"raw":"\ud800\ud800\udc00"}`, `{"_source":"s","_offset":2} {}`,

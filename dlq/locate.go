@@ -13,12 +13,20 @@ import (
 	"batcher/source/files"
 )
 
-// jsonCodes are reasons that only text which was read as JSON can have.
-var jsonCodes = map[string]bool{"syntax": true, "trailing": true, "too_deep": true, "not_object": true, "duplicate_key": true, "lone_surrogate": true}
+// textCodes are reasons that only a text has that was read as JSON. A record of a
+// format with types of its own may have others of jsonCodes, too: its letter shows
+// it as JSON, which is not what it was read from.
+var (
+	textCodes = map[string]bool{"syntax": true, "trailing": true, "lone_surrogate": true}
+	jsonCodes = map[string]bool{"syntax": true, "trailing": true, "lone_surrogate": true, "too_deep": true, "not_object": true, "duplicate_key": true}
+)
 
 // wayOf says how a letter is tried again, or that it is not and why.
 func (q *Queue) wayOf(l *record.DeadLetter, e Edit) (way, fate, string) {
-	unchanged := e.Text == nil || !e.JSON && string(e.Text) == string(l.Raw)
+	unchanged, codes := e.Text == nil || !e.JSON && string(e.Text) == string(l.Raw), jsonCodes
+	if unchanged {
+		codes = textCodes
+	}
 	switch {
 	case isQuarantined(l):
 		return byText, refused, "it stands for a whole object, which retry reads again"
@@ -26,24 +34,25 @@ func (q *Queue) wayOf(l *record.DeadLetter, e Edit) (way, fate, string) {
 		return byText, row, ""
 	case l.Stage == "envelope" && !unchanged:
 		return byText, refused, "an edited envelope is no record: give one as an object under record"
-	case unchanged && (isCut(l) || l.Stage == "envelope" || q.layoutOf(l) == nil):
+	case unchanged && (isCut(l) || l.Stage == "envelope" || q.layoutOf(l, codes) == nil):
 		return bySource, row, ""
-	case q.layoutOf(l) == nil:
+	case q.layoutOf(l, codes) == nil:
 		return byLayout, row, ""
 	}
 	return byText, row, ""
 }
 
 // layoutOf is the layout of a letter's text as far as the letter tells it; nil
-// where its object has to.
-func (q *Queue) layoutOf(l *record.DeadLetter) *record.Layout {
+// where its object has to. Where the object's name does not say that it is JSON its
+// letter's code does, if that is one of codes.
+func (q *Queue) layoutOf(l *record.DeadLetter, codes map[string]bool) *record.Layout {
 	switch q.Format.ByName(source.KeyOf(l.Source)) {
 	case record.NDJSON, record.JSON:
 		return record.JSONLayout()
 	case record.Lines:
 		return record.LinesLayout()
 	case record.Auto:
-		if jsonCodes[l.Code] {
+		if codes[l.Code] {
 			return record.JSONLayout()
 		}
 	}

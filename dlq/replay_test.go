@@ -1,6 +1,7 @@
 package dlq_test
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -8,10 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"batcher/column"
 	"batcher/compact"
+	"batcher/datafile"
 	"batcher/dlq"
 	"batcher/manifest"
 	"batcher/record"
+	"batcher/schema"
 	"batcher/source/files"
 )
 
@@ -175,6 +179,41 @@ func TestLettersOfOtherFormatsAreReplayed(t *testing.T) {
 	expect(t, "an edited envelope: refused", rep.Refused, 1)
 	expect(t, "as it is: dead", w.replayAll(dlq.ReplayOptions{Mode: dlq.Confirm}).Dead, 1)
 	expect(t, "a record", w.replay(`{`+id("o", 21)+`,"record":{"a":2}}`).Replayed, 1)
+	w.verify()
+}
+
+// TestLettersOfParquetAreReadFromTheirObject, or given whole: their text is none.
+func TestLettersOfParquetAreReadFromTheirObject(t *testing.T) {
+	s := schema.New()
+	s.LastID++
+	s.Fields = []schema.Field{{ID: s.LastID, Name: "text", Key: "text", Type: schema.Type{Kind: schema.String}}}
+	fill := column.NewFiller(s.Leaves()[0])
+	for i, text := range []string{"one", "tw\xff", "thr\xff", "f\xffur"} {
+		fill.Bytes(i, 0, []byte(text))
+	}
+	var file bytes.Buffer
+	out := datafile.NewWriter(&file, datafile.Options{})
+	if err := out.Write(&column.Block{Schema: s, Rows: 4, Columns: []*column.Vector{&fill.Vector}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	w.drop("o", file.String())
+	w.run()
+	expect(t, "letters", len(w.letters()), 3)
+	contain(t, "letters", w.letters(), id("o", 1), `"cut":false`)
+	w.verify()
+	rep := w.replay(`{`+id("o", 1)+`,"raw":"{\"text\":\"two\"}"}`, `{`+id("o", 2)+`,"record":{"text":"three"}}`)
+	expect(t, "refused", rep.Refused, 1)
+	expect(t, "replayed", rep.Replayed, 1)
+	expect(t, "as they are", w.replayAll(dlq.ReplayOptions{Mode: dlq.Confirm}).Dead, 2)
+	w.format.Invalid = record.Replace
+	rep = w.replayAll(dlq.ReplayOptions{Mode: dlq.Confirm, Filter: dlq.Filter{IDs: []dlq.ID{{Source: "o", Offset: 3}}}})
+	expect(t, "under another policy", rep.Replayed, 1)
+	contain(t, "rows", w.rows("events"), id("o", 3), `"text":"f�ur"`)
+	w.format.Invalid = record.Reject
 	w.verify()
 }
 

@@ -254,12 +254,14 @@ func (d *Decoder) dead(rec *record, f fault) error {
 	if f.code == tooLong {
 		msg = fmt.Sprintf("%d bytes, more than the %d allowed", rec.length, d.limits.MaxRecordBytes)
 	}
-	raw := d.received
+	raw, length := d.received, rec.length
 	if raw == nil {
-		raw = rec.by.show(rec)
+		if raw = rec.by.show(rec); int64(len(rec.raw)) == rec.length {
+			length = int64(len(raw)) // what is shown of a record may be longer than the record
+		}
 	}
 	err := d.opt.Dead(DeadLetter{
-		Source: string(rec.source), Offset: rec.pos, Raw: raw[:min(len(raw), KeptBytes)], Length: rec.length,
+		Source: string(rec.source), Offset: rec.pos, Raw: raw[:min(len(raw), KeptBytes)], Length: length,
 		Stage: said[f.code].stage, Code: said[f.code].code, Message: msg,
 	})
 	if err != nil {

@@ -206,7 +206,7 @@ func (r replayed) text() string {
 		if e.Code != "" {
 			what += " " + e.Code
 		}
-		fmt.Fprintf(&b, "  %s  %s: %s\n", printable(e.ID.String()), what, printable(e.Reason))
+		fmt.Fprintf(&b, "  %s  %s: %s\n", printable(e.String()), what, printable(e.Reason))
 	}
 	for _, x := range r.Conflicts {
 		fmt.Fprintf(&b, "  %s\n", printable(x.String()))
