@@ -11,8 +11,12 @@ import (
 
 // avroFile is a container with records of the fields given, by hand.
 func avroFile(fields string, records ...string) string {
+	return avroContainer(`{"type":"record","name":"r","fields":[`+fields+`]}`, records...)
+}
+
+// avroContainer is a container with one block.
+func avroContainer(schema string, records ...string) string {
 	const marker = "0123456789abcdef"
-	schema := `{"type":"record","name":"r","fields":[` + fields + `]}`
 	data := strings.Join(records, "")
 	return "Obj\x01" + long(1) + text("avro.schema") + text(schema) + long(0) + marker +
 		long(int64(len(records))) + text(data) + marker
