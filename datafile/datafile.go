@@ -42,7 +42,7 @@ type Options struct {
 // Defaults of Options.
 const (
 	DefaultRowGroupRows  = 122_880 // what DuckDB hands to one thread
-	DefaultRowGroupBytes = 32 << 20
+	DefaultRowGroupBytes = 16 << 20
 	DefaultCreatedBy     = "batcher version 1" // Parquet readers parse "name version x"
 )
 

@@ -26,6 +26,7 @@ import (
 )
 
 func main() {
+	collectEarly(os.Environ())
 	limits{}.orDefault(os.DirFS("/"), os.Environ()).apply()
 	if lambda.InRuntime(os.Environ()) {
 		lambda.Start(lambdaRunner(process{Stdin: os.Stdin, Stdout: os.Stderr, Stderr: os.Stderr, Environ: os.Environ()}, wired()))

@@ -3,6 +3,7 @@ package main
 import (
 	"io/fs"
 	"path"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,12 +13,30 @@ import (
 // below: the rest is for stacks, buffers of the system and a late collection.
 const memoryShare = 0.8
 
+// garbagePercent is how much garbage may wait, measured by what is live. What is
+// live here are few large buffers without pointers, so that to collect twice as
+// often as by default costs nothing that can be measured, and saves a quarter of
+// the memory.
+const garbagePercent = 50
+
+// collectEarly sets garbagePercent, unless GOGC says something else.
+func collectEarly(environ []string) {
+	if !names(environ, "GOGC") {
+		debug.SetGCPercent(garbagePercent)
+	}
+}
+
+// names says whether a variable is set.
+func names(environ []string, variable string) bool {
+	return slices.ContainsFunc(environ, func(e string) bool { return strings.HasPrefix(e, variable+"=") })
+}
+
 // orDefault sets the limit on memory that nobody set: by --memory, or by
 // GOMEMLIMIT, which the runtime reads itself. It follows what AWS Lambda or the
 // control group of a container, a service or a job allows. root is the root of
 // the file system, environ as in os.Environ.
 func (l limits) orDefault(root fs.FS, environ []string) limits {
-	if l.memory > 0 || slices.ContainsFunc(environ, func(e string) bool { return strings.HasPrefix(e, "GOMEMLIMIT=") }) {
+	if l.memory > 0 || names(environ, "GOMEMLIMIT") {
 		return l
 	}
 	l.memory = int64(memoryShare * float64(allowed(root, environ)))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime/debug"
 	"testing"
 	"testing/fstest"
 )
@@ -35,5 +36,18 @@ func TestMemoryFollowsWhatTheProcessMayHave(t *testing.T) {
 		if got := (limits{memory: c.flag}).orDefault(c.root, c.environ).memory; got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
+	}
+}
+
+func TestGarbageIsCollectedEarlyUnlessToldOtherwise(t *testing.T) {
+	before := debug.SetGCPercent(123)
+	defer debug.SetGCPercent(before)
+	collectEarly([]string{"GOGC=200"})
+	if got := debug.SetGCPercent(123); got != 123 {
+		t.Errorf("GOGC is set and became %d", got)
+	}
+	collectEarly([]string{"NOGOGC=1"})
+	if got := debug.SetGCPercent(123); got != garbagePercent {
+		t.Errorf("garbage up to %d %% waits", got)
 	}
 }
