@@ -264,3 +264,26 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkReader reads a file of 100,000 records of four fields.
+func BenchmarkReader(b *testing.B) {
+	var file strings.Builder
+	file.WriteString(head(`{"type":"record","name":"r","fields":[{"name":"id","type":"long"},{"name":"name","type":["null","string"]},`+
+		`{"name":"price","type":"double"},{"name":"tags","type":{"type":"array","items":"string"}}]}`, "null"))
+	record := long(123456) + long(1) + text("a name") + "\x00\x00\x00\x00\x00\x00\xf0\x3f" + long(2) + text("one") + text("two") + long(0)
+	for range 100 {
+		file.WriteString(block(1000, strings.Repeat(record, 1000)))
+	}
+	b.ReportAllocs()
+	b.SetBytes(int64(file.Len()))
+	for b.Loop() {
+		rd, err := avro.NewReader(strings.NewReader(file.String()), avro.Limits{})
+		var rec []byte
+		for n := 0; err == nil && n < 100_000; n++ {
+			rec, err = rd.Next(rec[:0])
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -92,9 +92,10 @@ type shared struct {
 
 // NewReader reads the footer of a file of size bytes. It fails with a
 // typed.Error, or with what r failed with.
-func NewReader(r io.ReaderAt, size int64, limits Limits) (*Reader, error) {
+func NewReader(r io.ReaderAt, size int64, limits Limits) (_ *Reader, err error) {
 	rd := &Reader{shared: shared{in: input{r: r}, limits: limits.withDefaults()}}
-	if err := rd.guarded(func() error { return rd.begin(size) }); err != nil {
+	defer func() { err = rd.judge(recover(), err) }()
+	if err := rd.begin(size); err != nil {
 		return nil, err
 	}
 	return rd, nil
@@ -140,19 +141,16 @@ func (r *Reader) Rows() int64 { return r.rows }
 
 // Next appends the next record to buf. It fails with io.EOF behind the last
 // one, with a typed.Error, or with what the source failed with.
-func (r *Reader) Next(buf []byte) ([]byte, error) {
+func (r *Reader) Next(buf []byte) (out []byte, err error) {
 	if r.err != nil {
 		return buf, r.err
 	}
-	out := buf
-	r.err = r.guarded(func() (err error) {
-		out, err = r.row(buf)
-		return err
-	})
-	if r.err != nil {
-		return buf, r.err
-	}
-	return out, nil
+	defer func() {
+		if r.err = r.judge(recover(), err); r.err != nil {
+			out, err = buf, r.err
+		}
+	}()
+	return r.row(buf)
 }
 
 // Skip passes over n records. Row groups that hold none of the records behind
@@ -206,22 +204,19 @@ func (r *Reader) closeGroup() error {
 	return nil
 }
 
-// guarded calls do. A panic of a library over damaged bytes becomes an error,
-// and every error says where it happened, but for what the source failed with
-// and the end of the file, which pass unchanged.
-func (r *Reader) guarded(do func() error) (err error) {
-	defer func() {
-		if panicked := recover(); panicked != nil {
-			err = fmt.Errorf("%w: %v", errCorrupt, panicked)
-		}
-		var failed *sourceError
-		switch {
-		case err == nil || err == io.EOF:
-		case errors.As(err, &failed):
-			err = fmt.Errorf("read Parquet file: %w", failed.err)
-		default:
-			err = &typed.Error{Ordinal: r.next, Offset: -1, Reason: err.Error()}
-		}
-	}()
-	return do()
+// judge says where an error happened, but for what the source failed with and
+// the end of the file, which pass unchanged. A panic of a library over damaged
+// bytes is an error as well.
+func (r *Reader) judge(panicked any, err error) error {
+	if panicked != nil {
+		err = fmt.Errorf("%w: %v", errCorrupt, panicked)
+	}
+	var failed *sourceError
+	switch {
+	case err == nil || err == io.EOF:
+		return err
+	case errors.As(err, &failed):
+		return fmt.Errorf("read Parquet file: %w", failed.err)
+	}
+	return &typed.Error{Ordinal: r.next, Offset: -1, Reason: err.Error()}
 }

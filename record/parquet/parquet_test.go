@@ -443,3 +443,29 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkReader reads a file of 100,000 rows of four columns.
+func BenchmarkReader(b *testing.B) {
+	root := vendor.Group{
+		"id": vendor.Encoded(vendor.Int(64), &vendor.DeltaBinaryPacked), "name": vendor.Encoded(vendor.String(), &vendor.RLEDictionary),
+		"price": vendor.Leaf(vendor.DoubleType), "tags": vendor.List(vendor.String()),
+	}
+	var rows []vendor.Row
+	for i := range 100_000 {
+		name := vendor.ByteArrayValue([]byte(fmt.Sprint("name", i%1000)))
+		rows = append(rows, vendor.Row{vendor.Int64Value(int64(i)).Level(0, 0, 0), name.Level(0, 0, 1), vendor.DoubleValue(float64(i)).Level(0, 0, 2), name.Level(0, 1, 3), name.Level(1, 1, 3)})
+	}
+	body := file(b, root, rows, vendor.Compression(&vendor.Snappy))
+	b.ReportAllocs()
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		rd, err := parquet.NewReader(bytes.NewReader(body), int64(len(body)), parquet.Limits{})
+		var rec []byte
+		for n := 0; err == nil && n < len(rows); n++ {
+			rec, err = rd.Next(rec[:0])
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -68,9 +68,9 @@ func (r *Reader) fields(dst []byte, n *node, rep uint8) ([]byte, error) {
 
 // repeated appends a list or a map.
 func (r *Reader) repeated(dst []byte, n *node, rep uint8) ([]byte, error) {
-	tag, element := typed.List, r.element
+	tag := typed.List
 	if n.shape == mapShape {
-		tag, element = typed.Map, r.pair
+		tag = typed.Map
 	}
 	dst, mark := typed.Open(dst, tag)
 	first := r.columns[n.first]
@@ -79,7 +79,12 @@ func (r *Reader) repeated(dst []byte, n *node, rep uint8) ([]byte, error) {
 	}
 	for {
 		var err error
-		if dst, err = element(dst, n, rep); err != nil {
+		if tag == typed.Map {
+			dst, err = r.pair(dst, n, rep)
+		} else {
+			dst, err = r.value(dst, n.parts[0], rep)
+		}
+		if err != nil {
 			return dst, err
 		}
 		more, err := first.follows(n.rep)
@@ -91,10 +96,6 @@ func (r *Reader) repeated(dst []byte, n *node, rep uint8) ([]byte, error) {
 		}
 		rep = n.rep
 	}
-}
-
-func (r *Reader) element(dst []byte, n *node, rep uint8) ([]byte, error) {
-	return r.value(dst, n.parts[0], rep)
 }
 
 // pair appends a key of a map and its value.
