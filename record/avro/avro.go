@@ -169,18 +169,17 @@ var errCorrupt = errors.New("corrupt Avro file")
 // broken says where err happened. What the source failed with, and the end of
 // the file, pass unchanged.
 func (r *Reader) broken(err error) error {
-	var failed *sourceError
-	switch {
-	case err == nil || err == io.EOF:
+	if err == nil || err == io.EOF {
 		return err
-	case errors.As(err, &failed):
+	}
+	if failed := new(sourceError); errors.As(err, &failed) {
 		return fmt.Errorf("read Avro file: %w", failed.err)
 	}
 	offset := r.in.at
 	if r.block.data != nil {
 		offset = r.start
 	}
-	return &typed.Error{Ordinal: r.next, Offset: offset, Reason: err.Error(), Err: nil}
+	return &typed.Error{Ordinal: r.next, Offset: offset, Reason: err.Error()}
 }
 
 // header reads magic, metadata and sync marker.

@@ -211,11 +211,10 @@ func (r *Reader) judge(panicked any, err error) error {
 	if panicked != nil {
 		err = fmt.Errorf("%w: %v", errCorrupt, panicked)
 	}
-	var failed *sourceError
-	switch {
-	case err == nil || err == io.EOF:
+	if err == nil || err == io.EOF {
 		return err
-	case errors.As(err, &failed):
+	}
+	if failed := new(sourceError); errors.As(err, &failed) {
 		return fmt.Errorf("read Parquet file: %w", failed.err)
 	}
 	return &typed.Error{Ordinal: r.next, Offset: -1, Reason: err.Error()}
