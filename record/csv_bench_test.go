@@ -37,11 +37,16 @@ func flatArray(n int) string {
 }
 
 // envelopes are documents of 100 records each under a key.
-func envelopes(n int) string {
+func envelopes(n int) string { return envelopesOf(n, 100) }
+
+// singles are envelopes of one record each.
+func singles(n int) string { return envelopesOf(n, 1) }
+
+func envelopesOf(n, each int) string {
 	var b strings.Builder
 	lines := strings.Split(strings.TrimSpace(flatLines(n)), "\n")
 	for len(lines) > 0 {
-		k := min(100, len(lines))
+		k := min(each, len(lines))
 		fmt.Fprintf(&b, "{\"owner\":\"a\",\"detail\":{\"Records\":[%s]}}", strings.Join(lines[:k], ","))
 		lines = lines[k:]
 	}
@@ -56,6 +61,7 @@ var shapes = map[string]struct {
 	"csv":       {record.Format{Kind: record.CSV}, flatRows},
 	"array":     {record.Format{Kind: record.JSON}, flatArray},
 	"envelopes": {record.Format{Kind: record.JSON, Unnest: []string{"detail", "Records"}}, envelopes},
+	"singles":   {record.Format{Kind: record.JSON, Unnest: []string{"detail", "Records"}}, singles},
 	"lines":     {record.Format{Kind: record.Lines}, flatLines},
 }
 

@@ -94,6 +94,15 @@ func (j *documentReader) verify() error {
 	}
 }
 
+// advance gives up bytes as a window does. The head of an envelope is kept until
+// it is known to have records.
+func (j *documentReader) advance(n int) {
+	if room := KeptBytes - len(j.envelope.raw); j.depth > 0 && !j.found && room > 0 {
+		j.envelope.raw = append(j.envelope.raw, j.rest()[:min(n, room)]...)
+	}
+	j.window.advance(n)
+}
+
 // unexpected says that the document cannot be cut at the place at hand, where c
 // stands, or nothing.
 func (j *documentReader) unexpected(c byte, where string) error {
@@ -209,16 +218,10 @@ func (j *documentReader) open(rec *record, c byte) (bool, error) {
 		}
 		return true, err
 	}
-	if len(j.rest()) < KeptBytes && !j.eof {
-		if err := j.fill(); err != nil {
-			return false, err
-		}
-	}
-	rest := j.rest()
-	j.envelope = record{pos: j.pos, by: j.by, bad: noRecords, raw: append(j.envelope.raw[:0], rest[:min(len(rest), KeptBytes)]...)}
+	j.envelope = record{pos: j.pos, by: j.by, bad: noRecords, raw: j.envelope.raw[:0]}
 	j.begun = j.given
-	j.advance(1)
 	j.state, j.depth, j.found, j.first = members, 1, false, true
+	j.advance(1)
 	return false, nil
 }
 
@@ -279,7 +282,6 @@ func (j *documentReader) close(rec *record) (bool, error) {
 	}
 	*rec = j.envelope
 	rec.next, rec.length = j.pos, j.given-j.begun
-	rec.raw = rec.raw[:min(int64(len(rec.raw)), rec.length)]
 	rec.valid = utf8.Valid(rec.raw)
 	return true, nil
 }
