@@ -16,7 +16,7 @@ import (
 
 const (
 	sampleTimeout = 20 * time.Second
-	sampleMemory  = 96 << 20 // all that decoding one sample may ever allocate, beyond allocPerByte
+	sampleMemory  = 160 << 20 // all that decoding one sample may ever allocate, beyond allocPerByte
 	allocPerByte  = 100
 )
 

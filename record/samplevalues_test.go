@@ -183,6 +183,8 @@ func (s *seen) duck(want duckTruth, k *sums) error {
 			continue
 		}
 		switch {
+		case f.Type.Kind == schema.String && w.Type == "DATE" && x.first == *w.Min && x.last == *w.Max:
+			return fmt.Errorf("%s: its dates are text", key)
 		case f.Type.Kind == schema.Int64 || f.Type.Kind == schema.Float64 || f.Type.Kind == schema.Decimal || f.Type.Kind == schema.Int32:
 			if !isNumber(*w.Min) || !isNumber(*w.Max) {
 				continue

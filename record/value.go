@@ -175,7 +175,7 @@ func date(s []byte) (int32, bool) {
 func day(s []byte) (days int64, ok bool) {
 	_ = s[9]
 	y1, y2, m, d := two(s, 0), two(s, 2), two(s, 5), two(s, 8)
-	if y1|y2|m|d > 99 || s[4] != '-' || s[7] != '-' {
+	if y1|y2|m|d >= noDigits || s[4] != '-' || s[7] != '-' {
 		return 0, false
 	}
 	y := y1*100 + y2
@@ -193,11 +193,14 @@ func day(s []byte) (days int64, ok bool) {
 	return int64(era*146097+yoe*365+yoe/4-yoe/100+doy) - 719468, true
 }
 
-// two reads two digits; anything else is more than 99.
+// noDigits is a bit that no number of two digits has.
+const noDigits = 1 << 7
+
+// two reads two digits; anything else is noDigits.
 func two(s []byte, i int) uint32 {
 	a, b := uint32(s[i]-'0'), uint32(s[i+1]-'0')
 	if a > 9 || b > 9 {
-		return 1 << 7
+		return noDigits
 	}
 	return a*10 + b
 }
