@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,6 +88,9 @@ func everyField(fields []Field, each func(Field)) {
 	}
 }
 
+// ErrNotWider says that a column cannot get a type, whatever its values are.
+var ErrNotWider = errors.New("not a widening")
+
 // Column is a place of a table as commands and reports spell it: the names of
 // columns and of fields of structs joined by ".", "[]" behind a list or a map
 // whose elements are meant.
@@ -134,12 +138,12 @@ func (s *Schema) At(at Column) (*Field, error) {
 		bare := strings.TrimRight(name, "[]")
 		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == bare })
 		if i < 0 || fields[i].Key == "" {
-			return nil, fmt.Errorf("no column %q that the input feeds; columns are spelled like price, actor.id or items[].price", at)
+			return nil, fmt.Errorf("%w: no column %q that the input feeds; columns are spelled like price, actor.id or items[].price", ErrNotWider, at)
 		}
 		f := &fields[i]
 		for elements := name[len(bare):]; elements != ""; elements = elements[2:] {
 			if !strings.HasPrefix(elements, "[]") || f.Type.Kind != List && f.Type.Kind != Map {
-				return nil, fmt.Errorf("column %q: %s is %s, which has no elements", at, f.Name, f.Type)
+				return nil, fmt.Errorf("%w: column %q: %s is %s, which has no elements", ErrNotWider, at, f.Name, f.Type)
 			}
 			f = &f.Type.Fields[len(f.Type.Fields)-1]
 		}
@@ -147,7 +151,7 @@ func (s *Schema) At(at Column) (*Field, error) {
 			return f, nil
 		}
 		if f.Type.Kind != Struct {
-			return nil, fmt.Errorf("column %q: %s is %s, which has no fields", at, f.Name, f.Type)
+			return nil, fmt.Errorf("%w: column %q: %s is %s, which has no fields", ErrNotWider, at, f.Name, f.Type)
 		}
 		fields, rest = f.Type.Fields, below
 	}
@@ -169,14 +173,14 @@ func (s *Schema) At(at Column) (*Field, error) {
 //	json             struct<…>, list<…>, map<…> (by value)
 func Widens(from, to Type) error {
 	if wider := widenings[from.Kind]; !slices.Contains(wider, to.Kind) {
-		return fmt.Errorf("%s cannot become %s, only %s", from, to, listKinds(wider))
+		return fmt.Errorf("%w: %s cannot become %s, only %s", ErrNotWider, from, to, listKinds(wider))
 	}
 	digits := func(t Type) int { return int(t.Precision) - int(t.Scale) }
 	if from.Kind == Decimal && to.Kind == Decimal && (digits(to) < digits(from) || to.Scale < from.Scale || to.Precision == from.Precision) {
-		return fmt.Errorf("%s is not wider than %s", to, from)
+		return fmt.Errorf("%w: %s is not wider than %s", ErrNotWider, to, from)
 	}
 	if to.Kind == Struct && len(to.Fields) == 0 {
-		return fmt.Errorf("a struct needs its fields here, like struct<id:int64,name:string>")
+		return fmt.Errorf("%w: a struct needs its fields here, like struct<id:int64,name:string>", ErrNotWider)
 	}
 	return nil
 }

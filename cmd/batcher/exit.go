@@ -20,6 +20,7 @@ import (
 	"batcher/object"
 	"batcher/pipeline"
 	"batcher/record"
+	"batcher/retype"
 	"batcher/schema"
 	"batcher/source/files"
 )
@@ -98,6 +99,8 @@ var rules = []struct {
 	{isA[*record.ContractError], exitConfig, "schema.contract: discard_row or discard_value go on without what does not fit"},
 	{isA[*pipeline.MismatchError], exitConfig, "give the pipeline another name, or put the setting back"},
 	{isA[*compact.SupersededError], exitSuperseded, "run it again"},
+	{isA[*retype.RefusedError], exitConfig, "string and json take every value"},
+	{is(schema.ErrNotWider), exitUsage, "batcher schema show lists columns and types"},
 	{isA[*dlq.SupersededError], exitSuperseded, "run it again"},
 	{isA[*dlq.MismatchError], exitConfig, "give the pipeline another name, or put the setting back"},
 	{is(dlq.ErrNoProgress), exitBadRecords, "replay fewer letters at a time (--limit)"},

@@ -140,22 +140,12 @@ func conflicts(table string, notes []record.Notes) []reportConflict {
 			if !known {
 				i = len(out)
 				at[fate{m.Column, m.Dropped}] = i
-				out = append(out, reportConflict{Table: table, Column: m.Column, Discarded: m.Dropped, Cure: cureOf(m)})
+				out = append(out, reportConflict{Table: table, Column: m.Column, Discarded: m.Dropped, Cure: m.Cure})
 			}
 			out[i].Count += m.Count
 		}
 	}
 	return out
-}
-
-// cureOf is what a user can do about values that did not fit. A command that this
-// version does not have is no cure: the values stay in _rescued until it does.
-func cureOf(m record.Misfit) string {
-	verb, isCommand := strings.CutPrefix(m.Cure, "batcher ")
-	if isCommand && strings.HasPrefix(verb, "schema ") {
-		return ""
-	}
-	return m.Cure
 }
 
 // showStep shows how far a run is.

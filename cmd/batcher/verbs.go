@@ -25,6 +25,7 @@ type verbs struct {
 	DDL     func(context.Context, *call, ddlOptions) error
 	Verify  func(context.Context, *call, verifyOptions) error
 	Doctor  func(context.Context, *call, doctorOptions) error
+	Schema  func(context.Context, *call, schemaOptions) error
 	DLQ     func(context.Context, *call, dlqOptions) error
 	GC      func(context.Context, *call, gcOptions) error
 	Fence   func(context.Context, *call, confirmation) error

@@ -40,6 +40,7 @@ func wired() verbs {
 		DDL:      ddl,
 		Verify:   verify,
 		Doctor:   doctor,
+		Schema:   schemaVerb,
 		DLQ:      deadLetters,
 		GC:       collect,
 		Fence:    fence,
