@@ -23,8 +23,7 @@ type Keys struct {
 	key     []byte
 }
 
-// NewKeys starts before the first row of the columns. A nil column is null in
-// every row.
+// NewKeys starts before the first row of the columns.
 func NewKeys(columns []*Vector) *Keys {
 	return &Keys{columns: columns, at: make([]int, len(columns))}
 }
@@ -33,10 +32,6 @@ func NewKeys(columns []*Vector) *Keys {
 func (k *Keys) Next() []byte {
 	k.key = k.key[:0]
 	for i, v := range k.columns {
-		if v == nil {
-			k.key = append(k.key, 0)
-			continue
-		}
 		k.key, k.at[i] = v.appendKey(k.key, k.row, k.at[i])
 	}
 	k.row++

@@ -119,6 +119,20 @@ var units = map[TimeUnit]schema.Unit{
 	UnitMicroseconds: schema.Microseconds, UnitNanoseconds: schema.Nanoseconds,
 }
 
+// Derived are the columns that partitions by day and hour add.
+func (p *Pipeline) Derived() []schema.Derived {
+	var derived []schema.Derived
+	for _, part := range p.PartitionBy {
+		switch {
+		case part.Day != "":
+			derived = append(derived, schema.Derived{Name: part.Name(), From: string(part.Day), Part: schema.Day})
+		case part.Hour != "":
+			derived = append(derived, schema.Derived{Name: part.Name(), From: string(part.Hour), Part: schema.Hour})
+		}
+	}
+	return derived
+}
+
 // declared maps the names of declared top-level columns to their types.
 func (p *Pipeline) declared() map[string]schema.Type {
 	naming := p.Schema.Names.Naming()

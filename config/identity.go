@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"batcher/schema"
 )
@@ -18,6 +19,7 @@ type Identity struct {
 	RecordID string
 	Table    string
 	Dead     string // dead-letter table
+	Split    string // names of the columns that split the main table, joined by ","
 }
 
 // Identity returns what binds this file to its chain.
@@ -28,7 +30,16 @@ func (p *Pipeline) Identity() Identity {
 		RecordID: string(p.RecordID),
 		Table:    string(p.Table),
 		Dead:     string(p.DeadLetters.Table),
+		Split:    p.split(),
 	}
+}
+
+func (p *Pipeline) split() string {
+	names := make([]string, len(p.PartitionBy))
+	for i, part := range p.PartitionBy {
+		names[i] = part.Name()
+	}
+	return strings.Join(names, ",")
 }
 
 // format is the input format with the envelope, which moves where records begin.
@@ -50,6 +61,7 @@ func (i Identity) Changes(earlier Identity) []string {
 		{"record_id", earlier.RecordID, i.RecordID},
 		{"table", earlier.Table, i.Table},
 		{"dead_letters.table", earlier.Dead, i.Dead},
+		{"partition_by", earlier.Split, i.Split},
 	} {
 		if key.was != key.is {
 			changes = append(changes, fmt.Sprintf("%s: was %s, is %s", key.name, key.was, key.is))

@@ -14,6 +14,7 @@ package manifest
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"batcher/schema"
@@ -91,12 +92,22 @@ type Manifest struct {
 
 // Config is what the writer's pipeline file said where it binds later runs.
 type Config struct {
-	Hash     string `json:"hash"`      // sha256 of the settings that decide what is written
-	Source   string `json:"source"`    // location, without secrets
-	Format   string `json:"format"`    // input format
-	RecordID string `json:"record_id"` // how records are identified
-	Table    string `json:"table"`     // main table
-	Dead     string `json:"dead"`      // dead-letter table
+	Hash     string `json:"hash"`                   // sha256 of the settings that decide what is written
+	Source   string `json:"source"`                 // location, without secrets
+	Format   string `json:"format"`                 // input format
+	RecordID string `json:"record_id"`              // how records are identified
+	Table    string `json:"table"`                  // main table
+	Dead     string `json:"dead"`                   // dead-letter table
+	Split    string `json:"partition_by,omitempty"` // columns whose values split the main table, joined by ","; "": none
+}
+
+// PartitionBy returns the columns of the main table whose values stand in Part of
+// each of its files, in order; none if the table is not split.
+func (c Config) PartitionBy() []string {
+	if c.Split == "" {
+		return nil
+	}
+	return strings.Split(c.Split, ",")
 }
 
 // Writer is information about the process that made the manifest.
@@ -208,7 +219,7 @@ type File struct {
 	Seq     Seq               `json:"seq,omitempty"` // manifest that added it; set in Live lists
 	Columns []ColumnStats     `json:"columns,omitempty"`
 	Schema  SHA256            `json:"schema"`              // hash of the schema it was written under
-	Part    map[string]string `json:"partition,omitempty"` // partition values
+	Part    map[string]string `json:"partition,omitempty"` // values of Config.PartitionBy that all rows have, as Delta writes them; a column that is not there is null, or a string too long to name a partition
 }
 
 // ColumnStats are the statistics of one of the first 32 leaf columns that lie

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"batcher/column"
@@ -29,16 +30,14 @@ const (
 	vectorBytes   = 256      // what an empty column takes
 )
 
-// PartitionsError says that a batch has rows of more partitions than a table may
-// get at once: whatever column splits it is no partitioning.
-type PartitionsError struct {
-	Table   string
-	Columns []string
-}
+// PartitionsError says that the columns that should split a table cannot: one is not
+// there or of another type, or a batch has rows of more partitions than a table may
+// get at once.
+type PartitionsError struct{ Table, Reason string }
 
-// Error names the columns.
+// Error gives table and reason.
 func (e *PartitionsError) Error() string {
-	return fmt.Sprintf("table %s: more than %d partitions by %v in one batch", e.Table, maxPartitions, e.Columns)
+	return fmt.Sprintf("table %s cannot be split: %s", e.Table, e.Reason)
 }
 
 // partitions splits the rows of a table by the values of some columns.
@@ -101,8 +100,11 @@ func (p *partitions) assign(b *column.Block) ([]*partition, error) {
 	vectors := make([]*column.Vector, len(p.columns))
 	for i, name := range p.columns {
 		v := b.Column(name)
-		if v != nil && (v.MaxRep > 0 || v.MaxDef > 1 || !slices.Contains(splitting, v.Kind)) {
-			return nil, fmt.Errorf("table %s cannot be split by column %s, which is %s", p.files.opts.Table, name, v.Kind)
+		if v == nil {
+			return nil, p.refuse("it has no column %s", name)
+		}
+		if !slices.Contains(splitting, v.Kind) {
+			return nil, p.refuse("column %s is %s", name, v.Kind)
 		}
 		vectors[i] = v
 	}
@@ -113,7 +115,7 @@ func (p *partitions) assign(b *column.Block) ([]*partition, error) {
 		at := p.byKey[string(key)]
 		if at == nil {
 			if at = p.add(keys.Split(key), vectors); at == nil {
-				return nil, &PartitionsError{p.files.opts.Table, p.columns}
+				return nil, p.refuse("more than %d partitions by %s in one batch", maxPartitions, strings.Join(p.columns, ", "))
 			}
 			if len(key) <= 2*maxValueBytes {
 				p.byKey[string(key)] = at
@@ -122,6 +124,10 @@ func (p *partitions) assign(b *column.Block) ([]*partition, error) {
 		of[row] = at
 	}
 	return of, nil
+}
+
+func (p *partitions) refuse(format string, args ...any) error {
+	return &PartitionsError{p.files.opts.Table, fmt.Sprintf(format, args...)}
 }
 
 // splitting are the kinds of column whose values name partitions.

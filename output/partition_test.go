@@ -209,13 +209,17 @@ func TestPartitions_NewColumnsAndRefusals(t *testing.T) {
 		}
 		err = f.Write(ctx, salesBlock(rows))
 	}
-	if !errors.As(err, &many) || err.Error() != "table t: more than 10000 partitions by [n] in one batch" {
+	if !errors.As(err, &many) || err.Error() != "table t cannot be split: more than 10000 partitions by n in one batch" {
 		t.Errorf("%v", err)
 	}
 	f.Drop(ctx)
 
 	f = partitioned(store, "more")
-	if err := f.Write(ctx, wider); err == nil || err.Error() != "table t cannot be split by column more, which is bool" {
+	if err := f.Write(ctx, wider); !errors.As(err, &many) || many.Reason != "column more is bool" {
+		t.Errorf("%v", err)
+	}
+	f = partitioned(store, "gone")
+	if err := f.Write(ctx, wider); !errors.As(err, &many) || many.Reason != "it has no column gone" {
 		t.Errorf("%v", err)
 	}
 }

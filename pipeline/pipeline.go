@@ -277,6 +277,7 @@ func (p *Pipeline) fits(was manifest.Config) error {
 		{"record_id", was.RecordID, p.Config.RecordID},
 		{"table", was.Table, p.Config.Table},
 		{"dead_letters.table", was.Dead, p.Config.Dead},
+		{"partition_by", was.Split, p.Config.Split},
 	} {
 		if f.was != f.now {
 			return &MismatchError{f.field, f.was, f.now}

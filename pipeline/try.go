@@ -36,8 +36,8 @@ type try struct {
 func (t *try) read(ctx context.Context, objects []files.Object) error {
 	p := t.prepared
 	p.used, p.away, t.replaces = 0, nil, false
-	p.main = t.output(t.Table, &t.files[0])
-	p.dead = t.output(t.Dead, &t.files[1])
+	p.main = t.output(t.Table, &t.files[0], t.Config.PartitionBy())
+	p.dead = t.output(t.Dead, &t.files[1], nil)
 	behind := output.NewBacklog()
 	defer behind.Stop()
 	t.gather = batch.New(batch.Options{
@@ -164,9 +164,9 @@ func (t *try) moved(o files.Object, err error) {
 	t.leftOut = true
 }
 
-func (t *try) output(table string, next *int) *output.Files {
+func (t *try) output(table string, next *int, partitionBy []string) *output.Files {
 	return output.New(output.Options{Store: t.Store, Table: table, Base: t.head.Manifest.Seq, Attempt: t.prepared.attempt,
-		File: t.File, Bytes: t.FileBytes, Next: next})
+		File: t.File, Bytes: t.FileBytes, PartitionBy: partitionBy, Next: next})
 }
 
 func (t *try) progress() {

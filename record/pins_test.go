@@ -178,7 +178,7 @@ func TestDerivedColumns(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}
 	rules.Derived[0].From = "nothing"
-	if _, err := try(t, record.Options{Rules: rules}, input{"o", "{}\n"}); err == nil || !strings.Contains(err.Error(), "ts_day follows nothing") {
+	if _, err := try(t, record.Options{Rules: rules}, input{"o", "{}\n"}); err == nil || !strings.Contains(err.Error(), "declares one that ts_day follows") {
 		t.Errorf("a column without a timestamp: %v", err)
 	}
 }

@@ -18,6 +18,7 @@ type node struct {
 	parent           *node
 	shape            *schema.Shape // nil where nothing is to be learned
 	fixed            bool          // published or pinned: the type never changes
+	pinned           bool          // the type was declared: text of a container is read as it says
 	sealed           bool          // it lies in a map, whose type never grows
 	listed           bool          // Struct: keys without a column are asked for, though they may have none
 	unit             schema.Unit   // Timestamp: what a number means
@@ -122,6 +123,7 @@ func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uin
 		kind: t.Kind, precision: int(t.Precision), scale: int(t.Scale), name: f.Name, parent: parent, shape: seen,
 		fixed: f.ID <= b.table.LastID || pins.Fixed(), depth: parent.depth + 1, def: parent.def + 1, unit: pins.Unit(),
 	}
+	n.pinned = pins.Fixed()
 	n.sealed = parent.sealed || parent.kind == schema.Map
 	if text := pins.Default(); text != "" {
 		n.missing = []byte(text)

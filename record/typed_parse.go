@@ -13,7 +13,8 @@ import (
 // A value goes straight into a column of its type. Numbers, bools, dates and
 // timestamps go into any other column as their JSON text would, so that a column
 // takes the same whatever the format. What is not text does not become it, and
-// text stays text: it is never read as a number, date or timestamp. Structs and
+// text stays text: it is read as a date or timestamp only where a pin says so.
+// Structs and
 // maps are objects; bytes go into columns of bytes and JSON alone.
 type typedParser struct {
 	*scanner
@@ -184,7 +185,7 @@ func (p *typedParser) value(c *typed.Cursor, n *node, rep, def uint8) bool {
 	if !p.render(from, c) {
 		return false
 	}
-	isText := v.Tag == typed.String || v.Tag == typed.Bytes || isObject || v.Tag == typed.List
+	isText := v.Tag == typed.String && !n.pinned || v.Tag == typed.Bytes || isObject || v.Tag == typed.List
 	switch {
 	case n.kind == schema.JSON:
 		n.leaf.Bytes(p.row, rep, p.text)

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 )
 
@@ -93,7 +92,7 @@ func (r Rules) WithDefaults() Rules {
 func (r Rules) CheckDerived(s *Schema) error {
 	for _, d := range r.Derived {
 		if !slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Name == d.From && f.Type.Kind == Timestamp }) {
-			return fmt.Errorf("column %s follows %s, but the table has no timestamp column of that name", d.Name, d.From)
+			return &PinError{Column: d.From, Is: "no timestamp", Want: "one that " + d.Name + " follows"}
 		}
 	}
 	return nil

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"batcher/batch"
@@ -77,10 +75,7 @@ func open(ctx context.Context, c *call, w wiring) (*rooms, error) {
 
 func wire(ctx context.Context, c *call, cfg *config.Pipeline, w wiring) (*rooms, error) {
 	r := &rooms{cfg: cfg}
-	err := unwired(cfg)
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	if r.store, err = openStore(ctx, cfg.Store, cfg.S3); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
@@ -103,24 +98,6 @@ func wire(ctx context.Context, c *call, cfg *config.Pipeline, w wiring) (*rooms,
 	return r, nil
 }
 
-// unwired refuses what a pipeline file may say but no room does yet.
-func unwired(cfg *config.Pipeline) error {
-	format, keys := cfg.Source.Files.Format, []string{}
-	for key, said := range map[string]bool{
-		"source.files.format": format == config.InputParquet || format == config.InputAvro,
-		"partition_by":        len(cfg.PartitionBy) > 0,
-	} {
-		if said {
-			keys = append(keys, key)
-		}
-	}
-	if len(keys) == 0 {
-		return nil
-	}
-	slices.Sort(keys)
-	return &exitError{Code: exitConfig, Err: fmt.Errorf("%s: what it says is not supported by this version", strings.Join(keys, ", "))}
-}
-
 // start is the instant from which on objects belong to the source, as far as the
 // pipeline file says; the chain keeps what the first run made of it.
 func start(s config.Start) time.Time {
@@ -141,7 +118,7 @@ func texts[T ~string](in []T) []string {
 // identity is what binds the pipeline file to its chain.
 func identity(cfg *config.Pipeline) manifest.Config {
 	id := cfg.Identity()
-	return manifest.Config{Hash: cfg.Hash(), Source: id.Source, Format: id.Format, RecordID: id.RecordID, Table: id.Table, Dead: id.Dead}
+	return manifest.Config{Hash: cfg.Hash(), Source: id.Source, Format: id.Format, RecordID: id.RecordID, Table: id.Table, Dead: id.Dead, Split: id.Split}
 }
 
 func rulesOf(cfg *config.Pipeline) schema.Rules {
@@ -149,6 +126,7 @@ func rulesOf(cfg *config.Pipeline) schema.Rules {
 	return schema.Rules{
 		Names: cfg.Schema.Names.Naming(), MaxDepth: int(n.MaxDepth), MaxLeaves: int(n.MaxLeaves), MinRecords: n.MinRecords,
 		Pins: cfg.Pins(), OnlyListed: cfg.Schema.OnlyListed, Contract: contracts[cfg.Schema.Contract],
+		Derived: cfg.Derived(),
 	}
 }
 
