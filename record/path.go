@@ -3,6 +3,7 @@ package record
 import (
 	"strconv"
 
+	"batcher/record/typed"
 	"batcher/schema"
 )
 
@@ -14,21 +15,7 @@ func appendKey(path, key []byte) []byte {
 }
 
 // appendQuoted appends s as a JSON string.
-func appendQuoted(dst, s []byte) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c < 0x20:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
-}
+func appendQuoted(dst, s []byte) []byte { return typed.AppendQuoted(dst, s) }
 
 // appendPath appends the place of the node in the record at hand: names joined
 // by ".", "[i]" for elements of lists, ["key"] for values of maps.

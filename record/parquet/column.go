@@ -14,10 +14,15 @@ import (
 )
 
 const (
-	// aheadBytes is how much is read ahead to find a page's header.
-	aheadBytes = 8 << 10
+	// headerBytes is where a page's header is looked for at first.
+	headerBytes = 4 << 10
 	// maxHeader bounds a page's header, in which whole values may stand.
 	maxHeader = 4 << 20
+	// aheadBytes is what all columns together may read ahead, so that a source for
+	// which each read is a request is asked for more than a page at once.
+	aheadBytes = 32 << 20
+	minAhead   = 8 << 10 // of one column
+	maxAhead   = 1 << 20
 )
 
 // column reads the entries of one column: of each its levels and, if they say
@@ -29,7 +34,8 @@ type column struct {
 	at      int64  // of the next page, or what is in ahead of it
 	end     int64  // of the pages of the file
 	claimed int64  // where the chunk ends, as the footer says
-	ahead   []byte // bytes read from at on
+	ahead   []byte // bytes read ahead
+	used    int    // of which so many are behind at
 	entries int64  // of the chunk that were not loaded yet
 	left    int    // of the page that were not loaded yet
 	page    []byte // decompressed
@@ -48,7 +54,8 @@ func (c *column) openChunk(m *chunkMeta) {
 	c.codec, c.entries = m.Codec, m.NumValues
 	c.at = m.start()
 	c.claimed = c.at + m.TotalCompressedSize
-	c.ahead, c.left, c.dict, c.values, c.loaded = c.ahead[:0], 0, nil, nil, false
+	c.ahead, c.used = c.ahead[:0], 0
+	c.left, c.dict, c.values, c.loaded = 0, nil, nil, false
 }
 
 // closeChunk makes sure that nothing is left of the chunk.
@@ -132,17 +139,27 @@ func (c *column) take(rep, def uint8) (value, error) {
 	return c.values.next()
 }
 
-// peek returns n bytes from at on, or fewer at the end of the pages.
+// peek returns at least n bytes from at on, or fewer at the end of the pages.
 func (c *column) peek(n int) ([]byte, error) {
-	n = int(min(int64(n), max(0, c.end-c.at)))
-	if have := len(c.ahead); have < n {
+	room := max(0, c.end-c.at)
+	if n = int(min(int64(n), room)); len(c.ahead)-c.used < n {
+		c.ahead = c.ahead[:copy(c.ahead, c.ahead[c.used:])]
+		c.used = 0
+		have := len(c.ahead)
+		n = max(n, int(min(int64(c.window), room, max(0, c.claimed-c.at))))
 		c.ahead = slices.Grow(c.ahead, n-have)[:n]
 		if err := c.in.full(c.ahead[have:], c.at+int64(have)); err != nil {
 			c.ahead = c.ahead[:have]
 			return nil, err
 		}
 	}
-	return c.ahead, nil
+	return c.ahead[c.used:], nil
+}
+
+// advance goes on to what stands n bytes further on.
+func (c *column) advance(n int) {
+	c.at += int64(n)
+	c.used = min(c.used+n, len(c.ahead))
 }
 
 // read returns the next n bytes, which are valid until the next page is read.
@@ -150,34 +167,36 @@ func (c *column) read(n int) ([]byte, error) {
 	if int64(n) > c.end-c.at {
 		return nil, fmt.Errorf("%w: a page ends behind the last one", errCorrupt)
 	}
+	if ahead := c.ahead[c.used:]; len(ahead) >= n {
+		c.advance(n)
+		return ahead[:n], nil
+	}
 	c.stored = slices.Grow(c.stored[:0], n)[:n]
-	have := copy(c.stored, c.ahead)
-	c.ahead = c.ahead[:copy(c.ahead, c.ahead[have:])]
+	have := copy(c.stored, c.ahead[c.used:])
 	if err := c.in.full(c.stored[have:], c.at+int64(have)); err != nil {
 		return nil, err
 	}
-	c.at += int64(n)
+	c.advance(n)
 	return c.stored, nil
 }
 
 // header reads the header of the next page. Only its numbers may be used:
 // statistics share what was read ahead.
 func (c *column) header() (*format.PageHeader, error) {
-	for size := aheadBytes; ; size *= 8 {
+	for size := headerBytes; ; size *= 8 {
 		ahead, err := c.peek(size)
 		if err != nil {
 			return nil, err
 		}
 		h := new(format.PageHeader)
 		n, err := thrift.Decode(ahead, h)
-		if errors.Is(err, io.ErrUnexpectedEOF) && len(ahead) == size && size < maxHeader {
+		if errors.Is(err, io.ErrUnexpectedEOF) && len(ahead) >= size && size < maxHeader {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: page header at byte %d: %w", errCorrupt, c.at, err)
 		}
-		c.ahead = c.ahead[:copy(c.ahead, c.ahead[n:])]
-		c.at += int64(n)
+		c.advance(n)
 		return h, nil
 	}
 }

@@ -87,6 +87,7 @@ type shared struct {
 	limits Limits
 	zstd   *zstd.Decoder // nil until a page needs it
 	stored []byte        // a page as it is stored
+	window int           // bytes that a column reads ahead
 	open   int64         // bytes that the columns hold
 }
 
@@ -119,6 +120,7 @@ func (r *Reader) prepare(meta *fileMeta, end int64) error {
 	if r.root, leaves, err = newTree(meta.Schema, r.limits.MaxDepth); err != nil {
 		return err
 	}
+	r.window = min(max(aheadBytes/max(1, len(leaves)), minAhead), maxAhead)
 	for _, leaf := range leaves {
 		r.columns = append(r.columns, &column{shared: &r.shared, leaf: leaf, end: end})
 	}

@@ -424,6 +424,21 @@ func TestSourceFails(t *testing.T) {
 	}
 }
 
+// TestReadsAreFew holds that a source for which each read is a request is asked
+// three times for the footer and once for each small column chunk.
+func TestReadsAreFew(t *testing.T) {
+	const enough = 1 << 20
+	whole := small(t)
+	source := &flaky{Reader: bytes.NewReader(whole), left: enough}
+	rd, err := parquet.NewReader(source, int64(len(whole)), parquet.Limits{})
+	for n := 0; err == nil && n < 40; n++ {
+		_, err = rd.Next(nil)
+	}
+	if reads := enough - source.left; err != nil || reads != 3+2*5 {
+		t.Errorf("%d reads for 2 row groups of 5 columns, %v", reads, err)
+	}
+}
+
 // FuzzReader feeds any bytes.
 func FuzzReader(f *testing.F) {
 	f.Add(small(f))
