@@ -73,7 +73,7 @@ const maxLine = 64 << 20
 // record; without either it is the letter's own. It fails with a LineError. All
 // edits are in memory.
 func ReadEdits(r io.Reader) (map[ID]Edit, error) {
-	in := bufio.NewReaderSize(r, 1<<20)
+	in := bufio.NewReaderSize(r, 64<<10)
 	edits := map[ID]Edit{}
 	for n := 1; ; n++ {
 		text, err := readLine(in)
