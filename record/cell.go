@@ -22,7 +22,7 @@ func (n *node) at(key string) *node {
 // Where the column is nested or JSON the text is read as JSON.
 func (s *scanner) cell(text []byte, n *node, key []byte) bool {
 	if n == nil || n.kind == schema.None {
-		return s.strange(text, n, key)
+		return s.strange(text, key)
 	}
 	if n.kind.IsNested() || n.kind == schema.JSON {
 		return s.cellJSON(text, n)
@@ -119,7 +119,7 @@ func (s *scanner) cellMisfit(text []byte, n *node, saw schema.Class) bool {
 }
 
 // strange keeps text under a key that has no column.
-func (s *scanner) strange(text []byte, n *node, key []byte) bool {
+func (s *scanner) strange(text, key []byte) bool {
 	if !s.root.closed && !s.final && len(key) > 0 {
 		s.fail(surprise, 0)
 		return false

@@ -94,7 +94,8 @@ func (p *csvParser) unquotedRow(row []byte) {
 			from = i + 1
 		}
 	}
-	p.cells = append(cells, cell{text: row[from:]})
+	cells = append(cells, cell{text: row[from:]})
+	p.cells = cells
 }
 
 func (p *csvParser) quotedRow(row []byte) bool {

@@ -69,7 +69,7 @@ func (c *csvReader) sniff(name string) error {
 		}
 	}
 	head := c.rest()[:min(len(c.rest()), headBytes)]
-	if last := bytes.LastIndexByte(head, c.newline); last >= 0 && !(c.eof && len(head) == len(c.rest())) {
+	if last := bytes.LastIndexByte(head, c.newline); last >= 0 && (!c.eof || len(head) < len(c.rest())) {
 		head = head[:last+1]
 	}
 	c.dialect.Delimiter = c.dialect.likely(head)

@@ -165,7 +165,6 @@ func TestCSVDeadLetters(t *testing.T) {
 type forever struct {
 	head, text, tail string
 	size, at         int
-	tailed           bool
 }
 
 func (f *forever) Read(p []byte) (int, error) {

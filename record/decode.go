@@ -76,7 +76,7 @@ func (d *Decoder) finish(t *tally) (Result, error) {
 	}
 	res.To = source.Position(t.to)
 	res.Bytes = t.in.bytes(int64(t.max.From), t.to)
-	if t.max.From == 0 && !(d.in.kind == containerPlain && isLined(t.in)) {
+	if t.max.From == 0 && (d.in.kind != containerPlain || !isLined(t.in)) {
 		if err := t.in.verify(); err != nil {
 			return Result{}, err
 		}

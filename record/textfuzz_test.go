@@ -2,6 +2,7 @@ package record_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func fuzzText(t *testing.T, opt record.Options, body string) *outcome {
 	}
 	checkPartition(t, whole, body)
 	rows, dead := offsets(t, whole)
-	all := append(rows, dead...)
+	all := slices.Concat(rows, dead)
 	checkFrom(t, opt, body, whole, all[len(all)/2])
 	checkTwo(t, opt, body, whole)
 	return whole
