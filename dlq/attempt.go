@@ -156,6 +156,7 @@ func (a *attempt) fits() error {
 	for _, f := range []struct{ field, was, now string }{
 		{"source", was.Source, now.Source}, {"format", was.Format, now.Format}, {"record_id", was.RecordID, now.RecordID},
 		{"table", was.Table, now.Table}, {"dead_letters.table", was.Dead, now.Dead},
+		{"partition_by", was.Split, now.Split},
 	} {
 		if f.was != f.now {
 			return &MismatchError{f.field, f.was, f.now}
@@ -165,8 +166,12 @@ func (a *attempt) fits() error {
 }
 
 func (a *attempt) output(table string, next *int) *output.Files {
-	return output.New(output.Options{Store: a.Store, Table: table, Base: a.head.Manifest.Seq, Attempt: a.id,
-		File: a.File, Bytes: a.FileBytes, Next: next})
+	o := output.Options{Store: a.Store, Table: table, Base: a.head.Manifest.Seq, Attempt: a.id,
+		File: a.File, Bytes: a.FileBytes, Next: next}
+	if table == a.Table {
+		o.PartitionBy = a.Config.PartitionBy()
+	}
+	return output.New(o)
 }
 
 // committed notes the manifest.

@@ -2,8 +2,10 @@ package dlq_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -215,6 +217,40 @@ func TestLettersOfParquetAreReadFromTheirObject(t *testing.T) {
 	contain(t, "rows", w.rows("events"), id("o", 3), `"text":"f�ur"`)
 	w.format.Invalid = record.Reject
 	w.verify()
+}
+
+// TestLettersGoToTheirPartition, also those of an object that is retried.
+func TestLettersGoToTheirPartition(t *testing.T) {
+	w := newWorld(t)
+	w.config.Split = "kind"
+	w.drop("o.ndjson", `{"kind":"a"}`+"\n"+`{"kind":"b"`+"\n"+`{"kind":"c"`+"\n")
+	w.drop("q.gz", packed(`{"kind":"d"}`)[:20])
+	w.run()
+	expect(t, "replayed", w.replay(`{`+id("o.ndjson", 13)+`,"raw":"{\"kind\":\"b\"}"}`, `{`+id("o.ndjson", 25)+`,"record":{"kind":"a"}}`).Replayed, 2)
+	w.drop("q.gz", packed(`{"kind":"d"}`+"\n"+`{"kind":"a"}`+"\n"))
+	expect(t, "result", w.retry(dlq.Filter{}).Objects[0].Result, dlq.Read)
+	head, err := w.log().Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, err := w.log().LoadLive(t.Context(), head.Manifest.Tables["events"].Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]int64{}
+	for i := range live {
+		rows[live[i].Part["kind"]] += live[i].Rows
+	}
+	if want := map[string]int64{"a": 3, "b": 1, "d": 1}; !maps.Equal(rows, want) {
+		t.Errorf("partitions have %v rows, want %v", rows, want)
+	}
+	w.verify()
+	q := w.queue()
+	q.Config.Split = "other"
+	var mismatch *dlq.MismatchError
+	if _, err := q.Replay(t.Context(), dlq.ReplayOptions{Mode: dlq.Confirm}); !errors.As(err, &mismatch) || mismatch.Field != "partition_by" {
+		t.Errorf("under another split: %v", err)
+	}
 }
 
 // TestColumnsThatComeWithLettersAreAddedAsByABatch widens a column that is new on

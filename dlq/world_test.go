@@ -61,10 +61,11 @@ type world struct {
 	consumed record.Limits // under which the last run read
 	format   record.Format
 	onChange files.OnChange
+	config   manifest.Config
 }
 
 func newWorld(t *testing.T) *world {
-	return &world{t: t, input: memstore.New(), store: memstore.New(),
+	return &world{t: t, config: config, input: memstore.New(), store: memstore.New(),
 		clock: &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, random: random{rand.New(rand.NewPCG(1, 2))}}
 }
 
@@ -89,7 +90,7 @@ func (w *world) run() pipeline.Report {
 	w.consumed = w.limits
 	l, src := w.log(), w.source(w.input)
 	p := &pipeline.Pipeline{
-		Log: l, Store: w.store, Source: src, Input: w.input, Set: src.NewSet(l), Config: config, Table: "events", Dead: "events_dead",
+		Log: l, Store: w.store, Source: src, Input: w.input, Set: src.NewSet(l), Config: w.config, Table: "events", Dead: "events_dead",
 		Rules: schema.Rules{MinRecords: 1}, Record: w.limits, Format: w.format, Budget: batch.Budget{Ratio: 1}, FileBytes: 128 << 20,
 		Clock: w.clock, Random: w.random, Logger: slog.New(slog.DiscardHandler),
 	}
@@ -104,7 +105,7 @@ func (w *world) run() pipeline.Report {
 func (w *world) queue() *dlq.Queue {
 	l, src := w.log(), w.source(w.input)
 	return &dlq.Queue{
-		Log: l, Store: w.store, Source: src, Set: src.NewSet(l), Config: config, Table: "events", Dead: "events_dead",
+		Log: l, Store: w.store, Source: src, Set: src.NewSet(l), Config: w.config, Table: "events", Dead: "events_dead",
 		Rules: schema.Rules{MinRecords: 1}, Record: w.limits, Format: w.format, FileBytes: 128 << 20,
 		Random: w.random, Logger: slog.New(slog.DiscardHandler),
 	}
