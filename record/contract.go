@@ -23,6 +23,31 @@ func (e *ContractError) Error() string {
 	return fmt.Sprintf("%s at %d: %s, and schema.contract is freeze: batch not committed", e.Source, e.Offset, e.Reason)
 }
 
+// rescue appends a member to what becomes _rescued; s.path is its key. It returns
+// false if the contract does not let the record become a row.
+func (s *scanner) rescue(m misfit, value []byte) bool {
+	if s.settled(&m, value) {
+		return s.fault.code == fine
+	}
+	s.member()
+	m.from = len(s.rescued)
+	s.rescued = append(s.rescued, value...)
+	m.to = len(s.rescued)
+	s.misfits = append(s.misfits, m)
+	return true
+}
+
+// member begins a member of what becomes _rescued; s.path is its key.
+func (s *scanner) member() {
+	if len(s.rescued) == 0 {
+		s.rescued = append(s.rescued, '{')
+	} else {
+		s.rescued = append(s.rescued, ',')
+	}
+	s.rescued = appendQuoted(s.rescued, s.path)
+	s.rescued = append(s.rescued, ':')
+}
+
 // settled decides about a value that has no place, and says whether that is all
 // that becomes of it: it is counted and kept nowhere, or the record fails, which
 // the fault then says. s.path is its place.

@@ -342,31 +342,6 @@ func (s *scanner) misfit(d []byte, i int, n *node, rep, def uint8) int {
 	return end
 }
 
-// rescue appends a member to what becomes _rescued; s.path is its key. It returns
-// false if the contract does not let the record become a row.
-func (s *scanner) rescue(m misfit, value []byte) bool {
-	if s.settled(&m, value) {
-		return s.fault.code == fine
-	}
-	s.member()
-	m.from = len(s.rescued)
-	s.rescued = append(s.rescued, value...)
-	m.to = len(s.rescued)
-	s.misfits = append(s.misfits, m)
-	return true
-}
-
-// member begins a member of what becomes _rescued; s.path is its key.
-func (s *scanner) member() {
-	if len(s.rescued) == 0 {
-		s.rescued = append(s.rescued, '{')
-	} else {
-		s.rescued = append(s.rescued, ',')
-	}
-	s.rescued = appendQuoted(s.rescued, s.path)
-	s.rescued = append(s.rescued, ':')
-}
-
 func (s *scanner) list(d []byte, i int, n *node, rep uint8) int {
 	if n.depth >= s.maxDepth {
 		return s.tooDeep(i)
