@@ -27,7 +27,7 @@ const (
 )
 
 const (
-	trialBytes = 64 << 10  // smaller pages decide nothing and are compressed thoroughly
+	trialBytes = 16 << 10  // smaller pages decide nothing and are compressed thoroughly
 	trialMax   = 256 << 10 // of a larger page only so much is tried
 	trialGain  = 6         // percent of the light size that the thorough way must save
 )
