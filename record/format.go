@@ -61,7 +61,7 @@ func (f Format) of(name string, head []byte) Kind {
 		return f.Kind
 	}
 	switch {
-	case bytes.HasPrefix(head, parquetMagic):
+	case bytes.HasPrefix(head, parquetMagic), bytes.HasPrefix(head, encryptedMagic):
 		return Parquet
 	case bytes.HasPrefix(head, avroMagic):
 		return Avro

@@ -10,8 +10,9 @@ import (
 
 // How containers with types of their own begin.
 var (
-	parquetMagic = []byte("PAR1")
-	avroMagic    = []byte("Obj\x01")
+	parquetMagic   = []byte("PAR1")
+	encryptedMagic = []byte("PARE") // Parquet as well
+	avroMagic      = []byte("Obj\x01")
 )
 
 // openObject finds out how an object is laid out and returns what cuts it. The

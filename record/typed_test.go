@@ -202,3 +202,11 @@ func TestTypedContainersThatBreak(t *testing.T) {
 		}
 	}
 }
+
+// TestTypedEncryptedParquet says why it is refused.
+func TestTypedEncryptedParquet(t *testing.T) {
+	_, err := try(t, record.Options{Format: record.Format{Kind: record.Auto}}, input{"o", "PARE" + strings.Repeat("\x00", 20) + "PARE"})
+	if err == nil || !strings.Contains(err.Error(), "encrypted") {
+		t.Errorf("got %v", err)
+	}
+}
