@@ -2,6 +2,7 @@ package parquet_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +13,7 @@ import (
 	vendor "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
 	"github.com/parquet-go/parquet-go/encoding"
+	"github.com/parquet-go/parquet-go/format"
 
 	"batcher/record/parquet"
 	"batcher/record/typed"
@@ -206,6 +208,46 @@ func TestEncodings(t *testing.T) {
 		}
 	}
 	t.Logf("%d combinations", tested)
+}
+
+// legacyLz4 is LZ4 as it was written before LZ4_RAW had a name of its own: in
+// Hadoop's blocks of at most size bytes or, if size is 0, bare.
+type legacyLz4 struct{ size int }
+
+func (legacyLz4) String() string                            { return "LZ4" }
+func (legacyLz4) CompressionCodec() format.CompressionCodec { return format.Lz4 }
+func (legacyLz4) Decode(_, _ []byte) ([]byte, error)        { return nil, errors.ErrUnsupported }
+
+func (l legacyLz4) Encode(dst, src []byte) ([]byte, error) {
+	if l.size == 0 {
+		return vendor.Lz4Raw.Encode(dst, src)
+	}
+	dst = dst[:0]
+	for len(src) > 0 {
+		n := min(l.size, len(src))
+		packed, err := vendor.Lz4Raw.Encode(nil, src[:n])
+		if err != nil {
+			return nil, err
+		}
+		dst = binary.BigEndian.AppendUint32(dst, uint32(n))
+		dst = binary.BigEndian.AppendUint32(dst, uint32(len(packed)))
+		dst, src = append(dst, packed...), src[n:]
+	}
+	return dst, nil
+}
+
+func TestLegacyLz4(t *testing.T) {
+	var rows []vendor.Row
+	for i := range 3000 {
+		rows = append(rows, vendor.Row{vendor.Int64Value(int64(i%50)).Level(0, 0, 0)})
+	}
+	for _, size := range []int{0, 1000, 1 << 20} {
+		body := file(t, vendor.Group{"a": vendor.Encoded(vendor.Int(64), &vendor.Plain)}, rows, vendor.Compression(legacyLz4{size}))
+		records, err := readAll(body, parquet.Limits{})
+		if err != nil || len(records) != len(rows) || rendered(t, records[2999:]) != `{"a":49}` {
+			t.Errorf("blocks of %d: %d records, %v", size, len(records), err)
+		}
+	}
 }
 
 // valueText renders a value as typed.AppendJSON does.
