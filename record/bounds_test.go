@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
+	"batcher/localdev"
 	"batcher/record"
 	"batcher/schema"
 	"batcher/source"
@@ -193,6 +194,7 @@ func written(text, encoding string) string {
 // letters and ids of the whole.
 func TestIDsDoNotDependOnBatchBoundsInAnyFormat(t *testing.T) {
 	rng := random(t)
+	objects, ranges := 0, 0
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		c := texts[name]
 		for _, encoding := range []string{"", "utf-16le", "utf-16be", "windows-1257"} {
@@ -211,11 +213,12 @@ func TestIDsDoNotDependOnBatchBoundsInAnyFormat(t *testing.T) {
 					opt.Table = decode(t, opt, input{"o", stored}).schema
 					whole := decode(t, opt, input{"o", stored})
 					checkPartition(t, whole, body)
-					checkParts(t, rng, opt, stored, whole)
+					objects, ranges = objects+1, ranges+checkParts(t, rng, opt, stored, whole)
 				}
 			})
 		}
 	}
+	localdev.Figure("random objects of text, and the random ranges that gave the records of the whole", fmt.Sprint(objects, ", ", ranges))
 }
 
 // checkPartition says that the records of a whole object stand one behind the
@@ -258,14 +261,14 @@ func offsets(t *testing.T, out *outcome) (rows, dead []int64) {
 	return rows, dead
 }
 
-// checkParts decodes an object in ranges.
-func checkParts(t *testing.T, rng *rand.Rand, opt record.Options, stored string, whole *outcome) {
+// checkParts decodes an object in ranges and returns how many they were.
+func checkParts(t *testing.T, rng *rand.Rand, opt record.Options, stored string, whole *outcome) (ranges int) {
 	t.Helper()
 	parts := &outcome{}
 	var from source.Position
 	var sum source.Hash
 	var records, size int64
-	for last := false; !last; {
+	for last := false; !last; ranges++ {
 		o := record.Object{Source: "o", From: from}
 		switch rng.IntN(3) {
 		case 0:
@@ -302,6 +305,7 @@ func checkParts(t *testing.T, rng *rand.Rand, opt record.Options, stored string,
 	if got, want := letters(parts), letters(whole); !slices.Equal(got, want) {
 		t.Fatalf("dead letters of the parts\n%s\nof the whole\n%s", got, want)
 	}
+	return ranges
 }
 
 // letters says all about each dead letter.
