@@ -28,7 +28,9 @@
 //	bytes          strings, as their UTF-8 bytes
 //	date           strings YYYY-MM-DD
 //	timestamp      strings with date, time to the second and zone; a fraction
-//	               beyond microseconds is cut off and the original rescued
+//	               beyond microseconds is cut off and the original rescued;
+//	               where a unit is declared, plain numbers instead, and strings
+//	               of one
 //	json           anything, as its text
 //	struct, map    objects
 //	list           lists
@@ -160,6 +162,7 @@ const KeptBytes = 64 << 10
 //	envelope  no_records      is an envelope without an array of records where Format.Unnest says, or is no envelope
 //	schema    not_object      is JSON, but not an object
 //	schema    duplicate_key   has a key twice in one object that becomes columns
+//	schema    contract_…      breaks the contract: contract_new_column, contract_type
 type DeadLetter struct {
 	Source  string
 	Offset  int64  // position of its first byte
