@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 
 	"batcher/column"
 	"batcher/commit"
@@ -219,9 +221,9 @@ func (a *widening) prepare(ctx context.Context) (commit.Proposal, error) {
 		delta.Remove = append(delta.Remove, f.Key)
 		delta.Add = append(delta.Add, a.done[f.Key].add...)
 	}
-	for key, r := range a.done {
+	for _, key := range slices.Sorted(maps.Keys(a.done)) {
 		if !still[key] {
-			r.files.Drop(ctx)
+			a.done[key].files.Drop(ctx)
 			delete(a.done, key)
 		}
 	}
@@ -261,8 +263,8 @@ func (a *widening) rewrite(ctx context.Context, from *schema.Schema, f *manifest
 
 // drop gives up all files of the attempt.
 func (a *widening) drop(ctx context.Context) {
-	for _, r := range a.done {
-		r.files.Drop(context.WithoutCancel(ctx))
+	for _, key := range slices.Sorted(maps.Keys(a.done)) {
+		a.done[key].files.Drop(context.WithoutCancel(ctx))
 	}
 	clear(a.done)
 }

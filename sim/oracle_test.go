@@ -12,6 +12,7 @@ import (
 	"batcher/commit"
 	"batcher/manifest"
 	"batcher/object"
+	"batcher/schema"
 	"batcher/segment"
 	"batcher/sim"
 )
@@ -26,7 +27,7 @@ var layout = manifest.Layout{Pipeline: "events"}
 // In every content: I1, I2, I3, I4, I5, I7, I8, I9, I10, I11, I12, I16, I19, I20.
 // With every write: I13, and that no key ever gets two contents. With every
 // acknowledgement: I6. At rest: that every object is consumed exactly once, I14
-// row by row (audit), I18. I15 and I17 wait for compaction and the outbox.
+// row by row (audit), I15 too, I18. I17 waits for the outbox.
 type oracle struct {
 	world   *world
 	chains  map[*byte]*chain // by the bytes of the head
@@ -57,6 +58,8 @@ type chain struct {
 	live     map[string]manifest.File // by key
 	needed   map[string]manifest.File // live in any snapshot that is retained
 	runs     map[segment.Ref]bool     // of any snapshot that is retained
+
+	rewritten map[string]manifest.Seq // by table: the last rewrite
 }
 
 // walk reads the chain of a content.
@@ -103,6 +106,7 @@ func extend(v sim.View, before *chain, body []byte) *chain {
 		c.head, c.err = before.head.Apply(m, manifest.Sum(body))
 		c.attempts, c.batches, c.ever = maps.Clone(before.attempts), maps.Clone(before.batches), maps.Clone(before.ever)
 		c.consumed, c.live, c.reads = maps.Clone(before.consumed), maps.Clone(before.live), before.reads
+		c.rewritten = before.rewritten
 	}
 	if c.err == nil {
 		c.err = c.add(m)
@@ -170,6 +174,34 @@ func (c *chain) addBatch(m *manifest.Manifest) error {
 	return nil
 }
 
+// kind is the type of a column of the main table.
+func (c *chain) kind(column schema.Column) schema.Kind {
+	if f, err := c.head.Manifest.Tables["events"].Schema.Inline.At(column); err == nil {
+		return f.Type.Kind
+	}
+	return schema.None
+}
+
+// addTypes proves that every live file has the types of its table: a rewrite leaves
+// none behind, and none of an attempt from before comes after it.
+func (c *chain) addTypes(m *manifest.Manifest, name string, t *manifest.Table) error {
+	if m.Kind == manifest.Rewrite && t.LastSeq == m.Seq {
+		c.rewritten = maps.Clone(c.rewritten)
+		if c.rewritten == nil {
+			c.rewritten = map[string]manifest.Seq{}
+		}
+		c.rewritten[name] = m.Seq
+		for key := range c.live {
+			if strings.HasPrefix(key, manifest.TableData(name)) && !strings.HasPrefix(key, fmt.Sprintf("%s%020d/%s/", manifest.TableData(name), int64(m.Base), m.Attempt)) {
+				return fmt.Errorf("I20: rewrite %d leaves file %s live", m.Seq, key)
+			}
+		}
+	} else if len(t.Add.Items) > 0 && m.Kind != manifest.Rewind && m.Base < c.rewritten[name] {
+		return fmt.Errorf("I20: manifest %d of base %d adds files after rewrite %d", m.Seq, m.Base, c.rewritten[name])
+	}
+	return nil
+}
+
 // addFiles folds the files in and proves that the live lists are this fold.
 func (c *chain) addFiles(m *manifest.Manifest) error {
 	listed := 0
@@ -188,6 +220,9 @@ func (c *chain) addFiles(m *manifest.Manifest) error {
 				return fmt.Errorf("I8: file %s in manifest %d of base %d", f.Key, m.Seq, m.Base)
 			}
 			c.live[f.Key] = f
+		}
+		if err := c.addTypes(m, name, &t); err != nil {
+			return err
 		}
 		for _, f := range t.Live.Recent {
 			listed++
@@ -291,6 +326,10 @@ func (o *oracle) note(v sim.View, process string, note any) error {
 	case fenced:
 		if c == nil || c.at(n.seq).head.Manifest.GCFloor != n.seq {
 			return fmt.Errorf("%s was promised a fence at %d, which is not there", process, n.seq)
+		}
+	case widened:
+		if kind := c.at(n.seq).kind("k"); kind != schema.JSON {
+			return fmt.Errorf("%s was promised that the column is JSON at manifest %d, it is %s", process, n.seq, kind)
 		}
 	case ended:
 		if err := o.end(v, c, n); err != nil {

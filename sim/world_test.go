@@ -224,6 +224,22 @@ func (w *world) fencer(name string) sim.Process {
 	}}
 }
 
+// widened says that the column k is JSON from seq on.
+type widened struct{ seq manifest.Seq }
+
+// widener is a process that writes the whole table again, with another type for
+// one column.
+func (w *world) widener(name string, tries int) sim.Process {
+	return sim.Process{Name: name, Run: func(c *sim.Client) {
+		v := &compact.Widen{Log: newLog(c, tries), Store: c, Random: c.Random(), Logger: quiet, FileBytes: 128 << 20}
+		out, err := v.Run(context.Background(), "events", "k", schema.Type{Kind: schema.JSON})
+		if err == nil {
+			c.Note(widened{out.Head.Manifest.Seq})
+		}
+		c.Note(ended{err: err})
+	}}
+}
+
 func expire(ctx context.Context, r *compact.Repair) error {
 	_, err := r.Expire(ctx, 0)
 	return err

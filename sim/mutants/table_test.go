@@ -22,6 +22,11 @@ var (
 	withFence = suite{"^TestExplore$/^fence_and_gc$", "./sim"}
 	withUndo  = suite{"^TestExplore$/^(rewind|rewind_and_gc)$", "./sim"}
 	known     = suite{"^(TestKnownFaults|TestAHint.*|TestP6_.*)$", "./sim"}
+	widening  = suite{"^TestExplore$/^(widen|widen_and_rewind)$", "./sim"}
+	hastily   = suite{"^TestExplore$/^hasty_widening$", "./sim"}
+	rewritten = suite{"^(TestARewind.*|TestAWidening.*|TestAValue.*)$", "./compact"}
+	retyped   = suite{"", "./retype"}
+	replaced  = suite{"^(TestApplyHolds.*|TestNoFileOfAnOlder.*)$", "./manifest"}
 	commits   = suite{"", "./commit"}
 	chain     = suite{"^TestApplyRefuses$", "./manifest"}
 	ids       = suite{"^TestIDsDoNotDependOnBatchBounds$", "./record"}
@@ -47,6 +52,8 @@ var (
 	noFloorInApply  = edit{"manifest/apply.go", "case m.Base < h.GCFloor:", "case m.Base < h.GCFloor && false:"}
 	noProgress      = edit{"commit/decide.go", "covered == files.CoveredAll:", "covered == files.CoveredAll && false:"}
 	noEntry         = edit{"source/files/advance.go", "mine || consumed && e.Identity != was:", "mine || consumed && e.Identity != was && false:"}
+	noWholeList     = edit{"commit/decide.go", "case f.Kind == manifest.Rewrite && now.LastSeq == rival.Seq:", "case f.Kind == manifest.Rewrite && now.LastSeq == rival.Seq && false:"}
+	noRewritten     = edit{"commit/decide.go", "case now.Rewritten != f.Base.Tables[w.Table].Rewritten:", "case now.Rewritten != f.Base.Tables[w.Table].Rewritten && false:"}
 	noReadBack      = edit{"commit/append.go", "for _, version := range []*manifest.Manifest{read, m} {", "for _, version := range []*manifest.Manifest{read, m}[:0] {"}
 )
 
@@ -138,4 +145,28 @@ var mutants = []mutant{
 		[]edit{{"manifest/id.go", "			number(ranges[i].Modified.Unix())\n			number(int64(ranges[i].Modified.Nanosecond()))\n", ""}}, batchIDs},
 	{"ids count from the range", "record: an id is the position in the object",
 		[]edit{{"record/decode.go", "t.sum = t.sum.Add(idHash(d.id, rec.pos))", "t.sum = t.sum.Add(idHash(d.id, rec.pos-int64(t.max.From)))"}}, ids},
+	{"a file replaced twice", "Decide: every file that a proposal takes away is live still",
+		[]edit{{"commit/decide.go", "if mine[gone[i].Key] {", "if mine[gone[i].Key] && false {"}}, commits},
+	{"a rewrite that leaves files", "Decide: a rewrite has read the whole live list",
+		[]edit{noWholeList}, widening},
+	{"a rewrite that leaves files altogether", "Decide and Apply: a rewrite takes every live file",
+		[]edit{noWholeList, {"manifest/tables.go", "case rewritten && t.Remove.Count != before.Live.Files:", "case rewritten && t.Remove.Count != before.Live.Files && false:"}}, widening},
+	{"an append over a rewrite", "Decide: files of other types are written again",
+		[]edit{noRewritten}, widening},
+	{"an append over a rewrite altogether", "Decide and Apply: no file of a base below a rewrite comes after it",
+		[]edit{noRewritten, {"manifest/tables.go", "case t.Add.Count > 0 && m.Base < before.Rewritten:", "case t.Add.Count > 0 && m.Base < before.Rewritten && false:"}}, widening},
+	{"a compaction that loses rows", "Apply: compactions and rewrites keep the rows",
+		[]edit{{"manifest/tables.go", "(m.Kind == Compact || m.Kind == Rewrite) && add.Rows != remove.Rows", "false"}}, replaced},
+	{"a file taken away that was not live", "Apply: what goes was live",
+		[]edit{{"manifest/tables.go", "if away[key] || before.Live.Segments.Count == 0 && !was[key] {", "if away[key] {"}}, replaced},
+	{"a live list that keeps what went", "Apply: what goes is live no more",
+		[]edit{{"manifest/tables.go", "if away[key] || seen[key] {", "if seen[key] {"}}, replaced},
+	{"a rewrite cleans up after an unknown outcome", "Widen: nothing is deleted on an unknown outcome",
+		[]edit{{"compact/widen.go", "		out, err := a.Log.Append(ctx, p)\n		if err != nil {\n", "		out, err := a.Log.Append(ctx, p)\n		if err != nil {\n			a.drop(ctx)\n"}}, hastily},
+	{"a rewind keeps the types", "Rewind: columns have the types of the files that come back",
+		[]edit{{"commit/repair.go", "if err != nil || sum == t.Schema.SHA256 {", "if err != nil || sum != t.Schema.SHA256 {"}}, rewritten},
+	{"a value leaves its column", "retype: what stood in the column stands in it afterwards",
+		[]edit{{"retype/graft.go", "if in.rescued != nil && in.def < v.change.old.def {", "if in.rescued != nil || in.def >= v.change.old.def {"}}, retyped},
+	{"a value stays rescued too", "retype: what is put back is taken out of _rescued",
+		[]edit{{"retype/rescued.go", "m.taken, r.changed = true, true", "m.taken, r.changed = true, false"}}, retyped},
 }
