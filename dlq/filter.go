@@ -44,6 +44,8 @@ type Filter struct {
 	Codes   []string
 	Sources []string // a source, or everything below a folder that ends in "/"
 	Limit   int64    // the first so many; 0: all
+
+	without string // stage of letters that are not chosen
 }
 
 // Empty says whether the filter chooses all.
@@ -87,7 +89,7 @@ func (c *chooser) mayHold(f *manifest.File) bool {
 
 // chooses says whether the filter chooses a letter.
 func (c *chooser) chooses(l *record.DeadLetter) bool {
-	return (len(c.ids) == 0 || c.ids[idOf(l)]) && has(c.Stages, l.Stage) && has(c.Codes, l.Code) &&
+	return (len(c.ids) == 0 || c.ids[idOf(l)]) && (c.without == "" || c.without != l.Stage) && has(c.Stages, l.Stage) && has(c.Codes, l.Code) &&
 		(len(c.Sources) == 0 || slices.ContainsFunc(c.Sources, func(s string) bool {
 			return s == l.Source || strings.HasSuffix(s, "/") && strings.HasPrefix(l.Source, s)
 		}))

@@ -113,11 +113,11 @@ func (a *attempt) choose(ctx context.Context, o ReplayOptions) (*selection, erro
 			return s, nil
 		}
 	}
-	asked, name := len(f.IDs) > 0, ""
+	if len(f.IDs) == 0 {
+		f.without = quarantine // unless one is asked for: they are for Retry
+	}
+	name := ""
 	err := a.visit(ctx, a.live, f, func(at int, l *record.DeadLetter) error {
-		if isQuarantined(l) && !asked {
-			return nil // they are for Retry
-		}
 		if l.Source != name {
 			name = l.Source // all letters of a source share one string
 		}

@@ -65,6 +65,7 @@ func TestAnObjectThatIsStillBrokenStaysQuarantined(t *testing.T) {
 	expect(t, "by another filter", len(w.retry(dlq.Filter{Sources: []string{"c"}}).Objects), 0)
 	expect(t, "head", w.head(), head)
 	expect(t, "letters", len(w.letters()), 2)
+	expect(t, "a replay leaves them alone", w.replayAll(dlq.ReplayOptions{Mode: dlq.Confirm, Filter: dlq.Filter{Limit: 1}}).Letters, 0)
 	expect(t, "a replay leaves them alone", w.replayAll(dlq.ReplayOptions{Mode: dlq.Confirm}).Letters, 0)
 	expect(t, "one that is asked for", w.replay(`{`+id("a.gz", 0)+`,"record":{}}`).Refused, 1)
 	w.verify()
