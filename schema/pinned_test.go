@@ -132,13 +132,11 @@ func TestCheckPublished(t *testing.T) {
 	} {
 		err := schema.Rules{Pins: pinsOf(t, pin)}.CheckPublished(published)
 		var pe *schema.PinError
-		if got := ""; err != nil {
-			got = err.Error()
-			if got != want || !errors.As(err, &pe) {
-				t.Errorf("%s: got %s, want %s", pin, got, want)
-			}
-		} else if want != "" {
+		switch {
+		case err == nil && want != "":
 			t.Errorf("%s: fits, want %s", pin, want)
+		case err != nil && (err.Error() != want || !errors.As(err, &pe)):
+			t.Errorf("%s: got %v, want %s", pin, err, want)
 		}
 	}
 }
