@@ -33,16 +33,15 @@ func (f *Filler) Reset() {
 }
 
 // Swap returns what was appended, and goes on empty in the memory of a vector
-// that nobody needs any more. Without one it allocates as much as was needed, as
+// that nobody needs any more, which is the one it returns. Without one it allocates as much as was needed, as
 // the next block will be like this one.
 func (f *Filler) Swap(used *Vector) *Vector {
-	full := f.Vector
 	if used == nil {
-		used = &Vector{Def: sameRoom(full.Def), Rep: sameRoom(full.Rep), Plain: sameRoom(full.Plain)}
+		used = &Vector{Def: sameRoom(f.Def), Rep: sameRoom(f.Rep), Plain: sameRoom(f.Plain)}
 	}
-	f.Def, f.Rep, f.Plain = used.Def, used.Rep, used.Plain
+	*used, f.Def, f.Rep, f.Plain = f.Vector, used.Def, used.Rep, used.Plain
 	f.Reset()
-	return &full
+	return used
 }
 
 // Pad makes the vector cover rows rows, null where nothing was appended.
