@@ -140,7 +140,7 @@ func (w *walk) tables(ctx context.Context, m *manifest.Manifest, table string, l
 	}
 	switch {
 	case w.opts.Checks&CheckSource == 0:
-		want = narrow(want, schema.SourceID, schema.OffsetID)
+		want = narrow(want, append(w.splitting(table, want), schema.SourceID, schema.OffsetID)...)
 	case table == w.Dead:
 		want = narrow(want, deadColumns...)
 	}
@@ -150,7 +150,7 @@ func (w *walk) tables(ctx context.Context, m *manifest.Manifest, table string, l
 // read adds the rows of files to the tallies.
 func (w *walk) read(ctx context.Context, seq manifest.Seq, list []manifest.File, want *schema.Schema, out map[string]*tally) error {
 	for i := range list {
-		n, err := w.file(ctx, list[i], want, out)
+		n, err := w.file(ctx, list[i], want, out, w.partition(seq, list[i]))
 		if err != nil && unproved(err) {
 			return err
 		}
@@ -184,8 +184,8 @@ func narrow(s *schema.Schema, ids ...int32) *schema.Schema {
 	return out
 }
 
-// file adds the rows of one file to the tallies.
-func (w *walk) file(ctx context.Context, f manifest.File, want *schema.Schema, out map[string]*tally) (int64, error) {
+// file adds the rows of one file to the tallies, and passes each block to check.
+func (w *walk) file(ctx context.Context, f manifest.File, want *schema.Schema, out map[string]*tally, check func(*column.Block)) (int64, error) {
 	r, err := datafile.Open(object.NewReaderAt(ctx, w.Store, f.Key), f.Size)
 	if err != nil {
 		return 0, err
@@ -196,6 +196,7 @@ func (w *walk) file(ctx context.Context, f manifest.File, want *schema.Schema, o
 			return rows, err
 		}
 		rows += int64(b.Rows)
+		check(b)
 		if err := count(b, out); err != nil {
 			return rows, err
 		}

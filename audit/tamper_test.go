@@ -242,6 +242,9 @@ func TestEveryTamperingIsFound(t *testing.T) {
 		{"I19 a table is gone", "I19", 0, func(w *world) {
 			w.edit(6, func(m *manifest.Manifest) { delete(m.Tables, "events_dead") })
 		}},
+		{"I21 rows that lie in a partition which is not theirs", "I21", audit.CheckRows, func(w *world) {
+			w.edit(0, func(m *manifest.Manifest) { m.Config.Split = schema.SourceName })
+		}},
 		{"I20 the last field id falls", "I20", 0, func(w *world) {
 			old := w.slot(1).Tables["events"].Schema
 			w.edit(6, func(m *manifest.Manifest) { table(m, "events", func(t *manifest.Table) { t.Schema = old }) })

@@ -1,6 +1,12 @@
 package column
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"strconv"
+	"time"
+
+	"batcher/schema"
+)
 
 // appendKey appends what a column says of a row, whose value begins at at: a 0 for
 // null, or a 1 and the value as it stands in Plain. It returns where the next value
@@ -55,4 +61,26 @@ func (k *Keys) Split(key []byte) [][]byte {
 		key = key[1+size:]
 	}
 	return values
+}
+
+// maxPartitionBytes is how long a string may be that names a partition.
+const maxPartitionBytes = 1 << 10
+
+// PartitionText returns a value, as Split gives it, as the text that manifests and
+// Delta have of the value of a partition. It says false if it names none: null, a
+// string over 1 KiB, a value of a kind that splits no table.
+func PartitionText(k schema.Kind, v []byte) (string, bool) {
+	switch {
+	case v == nil:
+		return "", false
+	case k == schema.Date:
+		return time.Unix(int64(int32(binary.LittleEndian.Uint32(v)))*86400, 0).UTC().Format(time.DateOnly), true
+	case k == schema.Int32:
+		return strconv.FormatInt(int64(int32(binary.LittleEndian.Uint32(v))), 10), true
+	case k == schema.Int64:
+		return strconv.FormatInt(int64(binary.LittleEndian.Uint64(v)), 10), true
+	case k == schema.String && len(v) <= maxPartitionBytes:
+		return string(v), true
+	}
+	return "", false
 }

@@ -3,12 +3,9 @@ package output
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"batcher/column"
 	"batcher/datafile"
@@ -26,7 +23,7 @@ const (
 	openPageBytes = 1 << 20  // of open pages, in each open file
 	groupBytes    = 4 << 20  // of a row group, in each open file
 	maxPartitions = 10_000   // with rows in one attempt
-	maxValueBytes = 1 << 10  // of a string that names a partition
+	maxKeyBytes   = 4 << 10  // of values that are remembered; others are looked at again
 	vectorBytes   = 256      // what an empty column takes
 )
 
@@ -117,7 +114,7 @@ func (p *partitions) assign(b *column.Block) ([]*partition, error) {
 			if at = p.add(keys.Split(key), vectors); at == nil {
 				return nil, p.refuse("more than %d partitions by %s in one batch", maxPartitions, strings.Join(p.columns, ", "))
 			}
-			if len(key) <= 2*maxValueBytes {
+			if len(key) <= maxKeyBytes {
 				p.byKey[string(key)] = at
 			}
 		}
@@ -138,11 +135,11 @@ var splitting = []schema.Kind{schema.String, schema.Date, schema.Int32, schema.I
 func (p *partitions) add(values [][]byte, vectors []*column.Vector) *partition {
 	next := &partition{values: map[string]string{}}
 	for i, v := range values {
-		if v == nil || len(v) > maxValueBytes {
+		text, ok := column.PartitionText(vectors[i].Kind, v)
+		if !ok {
 			next.order += "\x00"
 			continue
 		}
-		text := valueText(vectors[i].Kind, v)
 		next.values[p.columns[i]] = text
 		next.order += "\x01" + text + "\x00"
 	}
@@ -155,19 +152,6 @@ func (p *partitions) add(values [][]byte, vectors []*column.Vector) *partition {
 	p.byOrder[next.order] = next
 	p.all = append(p.all, next)
 	return next
-}
-
-// valueText is a value as a manifest and Delta write it.
-func valueText(k schema.Kind, v []byte) string {
-	switch k {
-	case schema.Date:
-		return time.Unix(int64(int32(binary.LittleEndian.Uint32(v)))*86400, 0).UTC().Format(time.DateOnly)
-	case schema.Int32:
-		return strconv.FormatInt(int64(int32(binary.LittleEndian.Uint32(v))), 10)
-	case schema.Int64:
-		return strconv.FormatInt(int64(binary.LittleEndian.Uint64(v)), 10)
-	}
-	return string(v)
 }
 
 // run is rows of one partition, one behind another.
