@@ -108,7 +108,7 @@ func (a *attempt) origins(ctx context.Context, m *manifest.Manifest, open map[st
 		var others []*chosen
 		for _, c := range open[name] {
 			inside := c.Offset >= int64(r.From) && c.Offset < int64(r.To) || r.Broken != "" && c.Offset == int64(r.From)
-			if inside && a.live[c.at].Seq >= m.Seq {
+			if inside {
 				c.origin = r
 				found++
 			} else {

@@ -204,7 +204,7 @@ func (p *player) check(seed uint64, step int, what string) {
 		}
 		rows[seen.String()] = seen.V
 	}
-	for _, line := range p.world.letters() {
+	for _, line := range p.letters() {
 		if err := json.Unmarshal([]byte(line), &seen); err != nil {
 			p.t.Fatal(line, err)
 		}

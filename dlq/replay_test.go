@@ -2,13 +2,16 @@ package dlq_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"batcher/column"
@@ -16,6 +19,7 @@ import (
 	"batcher/datafile"
 	"batcher/dlq"
 	"batcher/manifest"
+	"batcher/object"
 	"batcher/record"
 	"batcher/schema"
 	"batcher/source/files"
@@ -349,6 +353,63 @@ func TestARewindBringsLettersBackAndTheyMayBeReplayedAgain(t *testing.T) {
 	expect(t, "letters", len(w.letters()), 2)
 	expect(t, "already", w.replay(edit).Outcome, dlq.Already)
 	expect(t, "under the header", w.replay(csv).Replayed, 1)
+	w.verify()
+}
+
+// TestALetterIsReadUnderWhatStoodWhenItsFileWasWritten follows the chain back over
+// a rewind: what was consumed in between is void.
+func TestALetterIsReadUnderWhatStoodWhenItsFileWasWritten(t *testing.T) {
+	w := newWorld(t)
+	w.onChange = files.ReplaceChanged
+	const first = "a\n1\n2,3\n4,5\n"
+	w.drop("o.csv", first)
+	w.run()
+	before := w.head()
+	w.clock.now = w.clock.now.Add(time.Hour)
+	w.drop("o.csv", "b,c\n1\n2,3\n4,5\n")
+	w.run()
+	r := compact.Repair{Log: w.log(), Now: w.clock.Now, Logger: slog.New(slog.DiscardHandler)}
+	if _, err := r.Rewind(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	w.drop("o.csv", first)
+	expect(t, "discarded", w.discard(dlq.Filter{IDs: []dlq.ID{{Source: "o.csv", Offset: 8}}}, dlq.Confirm).Discarded, 1)
+	expect(t, "replayed", w.replay(`{`+id("o.csv", 4)+`,"raw":"2"}`).Replayed, 1)
+	contain(t, "rows", w.rows("events"), id("o.csv", 4), `"a":2`)
+}
+
+// fickle is a source whose objects change while they are read.
+type fickle struct{ object.Store }
+
+func (f fickle) Get(ctx context.Context, key string, o object.GetOptions) (io.ReadCloser, object.Info, error) {
+	r, info, err := f.Store.Get(ctx, key, o)
+	changed := iotest.ErrReader(object.ErrChanged)
+	return io.NopCloser(io.MultiReader(io.LimitReader(r, 4<<20), changed)), info, err
+}
+
+// TestAnObjectThatChangesWhileItIsReadRefusesItsLetters, also those that were read
+// before, and no others.
+func TestAnObjectThatChangesWhileItIsReadRefusesItsLetters(t *testing.T) {
+	w := newWorld(t)
+	w.limits = record.Limits{MaxRecordBytes: 70 << 10}
+	long := `{"text":"` + strings.Repeat("x", 100<<10) + `"}` + "\n"
+	w.drop("long.ndjson", strings.Repeat(long, 50))
+	w.drop("o.ndjson", badLines)
+	w.run()
+	w.limits = record.Limits{BlockRows: 1, PrimeBytes: 1}
+	q := w.queue()
+	q.Source = w.source(fickle{w.input})
+	edits, err := dlq.ReadEdits(strings.NewReader(fmt.Sprintf("{%s}\n{%s}\n{%s,\"record\":{\"a\":2}}", id("long.ndjson", 0), id("long.ndjson", 49*len(long)), id("o.ndjson", 8))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep, err := q.Replay(t.Context(), dlq.ReplayOptions{Edits: edits, Mode: dlq.Confirm})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "refused", rep.Refused, 2)
+	expect(t, "replayed", rep.Replayed, 1)
+	expect(t, "as it is again", w.replayAll(dlq.ReplayOptions{Filter: dlq.Filter{Codes: []string{"too_long"}}, Mode: dlq.Confirm}).Replayed, 50)
 	w.verify()
 }
 

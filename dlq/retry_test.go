@@ -5,6 +5,7 @@ import (
 
 	"batcher/dlq"
 	"batcher/manifest"
+	"batcher/record"
 	"batcher/source/files"
 )
 
@@ -47,6 +48,22 @@ func TestARepairedObjectIsReadInThePlaceOfItsLetter(t *testing.T) {
 	expect(t, "head", w.head(), head)
 	expect(t, "nothing new for a run", w.run().Rows.Read, 0)
 	expect(t, "its letters are replayed", w.replay(`{`+id("a.gz", 16)+`,"record":{"n":3}}`).Replayed, 1)
+	w.verify()
+}
+
+// TestTheTypesOfARepairedObjectMayWidenWhileItIsRead, so that it is read twice.
+func TestTheTypesOfARepairedObjectMayWidenWhileItIsRead(t *testing.T) {
+	w := newWorld(t)
+	w.limits = record.Limits{PrimeBytes: 1, BlockRows: 1}
+	text := packed(`{"n":1}` + "\n" + `{` + "\n" + `{"n":2}` + "\n" + `{"n":"text"}` + "\n")
+	w.drop("a.gz", text[:20])
+	w.run()
+	w.drop("a.gz", text)
+	rep := w.retry(dlq.Filter{})
+	expect(t, "rows", rep.Objects[0].Rows, manifest.RowCounts{Read: 4, Written: 3, Dead: 1, Replaced: 1})
+	contain(t, "rows", w.rows("events"), `"n":"2"`)
+	expect(t, "rows", len(w.rows("events")), 3)
+	expect(t, "letters", len(w.letters()), 1)
 	w.verify()
 }
 
