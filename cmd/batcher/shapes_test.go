@@ -156,7 +156,9 @@ func TestShapesOfDataReadInDuckDB(t *testing.T) {
 		}
 		questions = append(questions, question{c.name, sql, c.want})
 	}
-	ask(t, questions)
+	if ask(t, questions); t.Failed() {
+		return
+	}
 	localdev.Figure("shapes of data, through the program and DuckDB", fmt.Sprintf("%d cases as they should be", len(questions)))
 }
 
