@@ -19,6 +19,7 @@ type Decoder struct {
 	text     window // its buffer goes from object to object
 	rec      record // the record at hand
 	received []byte // how it was received, if it was mended
+	invalid  int    // bytes of the record at hand that only columns of bytes take
 	id       []byte // name of the source at hand, with room for an offset
 	phase    phase
 	primed   prime
@@ -127,7 +128,7 @@ func (d *Decoder) emit(rec *record) error {
 
 // scan makes a row of a record, or a dead letter.
 func (d *Decoder) scan(rec *record) error {
-	d.scanner.row = d.rows
+	d.scanner.row, d.scanner.invalid = d.rows, d.invalid
 	if rec.by.scan(rec) {
 		if d.scanner.invalid == 0 {
 			return d.row(rec)
@@ -165,7 +166,7 @@ func (d *Decoder) surprised(rec *record) error {
 	d.current = next
 	d.notes.added(added)
 	d.rebuild()
-	d.scanner.final = true
+	d.scanner.final, d.scanner.invalid = true, d.invalid
 	ok := rec.by.scan(rec)
 	d.scanner.final = false
 	if ok && d.scanner.invalid == 0 {

@@ -32,8 +32,8 @@ func (d *Decoder) repair(rec *record) error {
 		return d.dead(rec, fault{code: invalidUTF8, at: invalidAt(rec.raw)})
 	}
 	if d.opt.Format.Invalid == Keep {
-		d.scanner.invalid = invalidBytes(rec.raw)
-		defer func() { d.scanner.invalid = 0 }()
+		d.invalid = invalidBytes(rec.raw)
+		defer func() { d.invalid = 0 }()
 	} else {
 		d.notes.replaced++
 	}
