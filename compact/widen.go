@@ -76,6 +76,9 @@ func (w *Widen) plan(ctx context.Context, head manifest.Snapshot, table string, 
 	if out.Already() {
 		return out, nil
 	}
+	if slices.Contains(head.Manifest.Config.PartitionBy(), string(at)) {
+		return out, fmt.Errorf("%w: column %s splits the table", schema.ErrNotWider, at)
+	}
 	_, err = schema.Retype(s, at, to, w.Naming)
 	return out, err
 }

@@ -131,6 +131,11 @@ func (r *rooms) widen(ctx context.Context, c *call, o schemaOptions) error {
 	if name != string(r.cfg.Table) {
 		return usageError("", "the columns of %s are always the same", name)
 	}
+	for _, d := range r.cfg.Derived() {
+		if d.From == string(o.Column) {
+			return usageError("", "column %s follows from %s", d.Name, d.From)
+		}
+	}
 	p := r.pipeline(c)
 	w := &compact.Widen{Log: r.log, Store: r.store, Random: rand.Reader, Logger: c.Logger, File: p.File, FileBytes: p.FileBytes, Naming: p.Rules.Names}
 	step := w.Plan
