@@ -134,7 +134,7 @@ func (f *truth) text(t *testing.T) string {
 	t.Helper()
 	var r io.Reader
 	var err error
-	want := ""
+	var want string
 	switch {
 	case f.Gzip != nil:
 		want = f.Gzip.SHA256

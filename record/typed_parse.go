@@ -169,7 +169,7 @@ func (p *typedParser) value(c *typed.Cursor, n *node, rep, def uint8) bool {
 	}
 	isObject := v.Tag == typed.Struct || v.Tag == typed.Map
 	switch {
-	case v.Tag == typed.String && !utf8.Valid(v.Data) && !(n.kind == schema.Bytes && p.policy == Keep):
+	case v.Tag == typed.String && !utf8.Valid(v.Data) && (n.kind != schema.Bytes || p.policy != Keep):
 		return p.fail(invalidUTF8, from) >= 0
 	case n.kind == schema.Struct && isObject:
 		return p.object(c.Inside(v), n, rep)

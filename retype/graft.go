@@ -13,9 +13,9 @@ func appendQuoted(dst, s []byte) []byte { return record.AppendQuoted(dst, s) }
 
 // unknown appends what was rescued from a struct under keys that are no fields. The
 // object begins at from.
-func (w *writer) unknown(dst []byte, from int, path string) ([]byte, error) {
+func (w *writer) unknown(dst []byte, from int, path string) []byte {
 	if w.rescued == nil {
-		return dst, nil
+		return dst
 	}
 	for _, m := range w.rescued.members {
 		key, ok := keyStep(m.path, path)
@@ -29,7 +29,7 @@ func (w *writer) unknown(dst []byte, from int, path string) ([]byte, error) {
 		}
 		dst = append(append(append(dst, key...), ':'), m.raw...)
 	}
-	return dst, nil
+	return dst
 }
 
 // keyStep returns the quoted key by which a path goes on from another, if that is

@@ -32,7 +32,7 @@ func parseRescued(row int, text []byte) (*rescuedRow, error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return bad(fmt.Errorf("no JSON object (%v)", err))
+		return bad(fmt.Errorf("no JSON object (%w)", err))
 	}
 	out := &rescuedRow{row: row}
 	for d.More() {

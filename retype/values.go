@@ -88,7 +88,7 @@ func (v *values) parse(text *column.Vector) error {
 // write appends the line of an instance, if it has a value.
 func (v *values) write(in *instance, out *renderer, rescued *rescuedRow) error {
 	present := in.def >= out.place.def
-	if !present && in.rescued == nil && !(in.def+1 == out.place.def && rescued.inside(in.path)) {
+	if !present && in.rescued == nil && (in.def+1 != out.place.def || !rescued.inside(in.path)) {
 		out.skip()
 		return nil
 	}
@@ -217,7 +217,7 @@ func (w *writer) node(dst []byte, s *shape, path string) ([]byte, error) {
 	switch {
 	case !present && s.field.Type.Kind == schema.Struct && w.rescued.inside(path):
 		w.skipNode(s)
-		dst, err = w.unknown(append(dst, '{'), from, path)
+		dst = w.unknown(append(dst, '{'), from, path)
 		dst = append(dst, '}')
 	case !present:
 		w.skipNode(s)
@@ -227,7 +227,7 @@ func (w *writer) node(dst []byte, s *shape, path string) ([]byte, error) {
 	case s.field.Type.Kind.IsNested():
 		dst, err = w.elements(dst, s, path)
 	default:
-		dst, err = w.scalar(dst, s)
+		dst = w.scalar(dst, s)
 	}
 	if m := w.rescued.at(path); m != nil && s != &w.root {
 		w.rescued.take(m)
@@ -243,18 +243,18 @@ func (w *writer) skipNode(s *shape) {
 	}
 }
 
-func (w *writer) scalar(dst []byte, s *shape) ([]byte, error) {
+func (w *writer) scalar(dst []byte, s *shape) []byte {
 	v := w.pass(s.first)
 	if s.field.Type.Kind == schema.Bytes {
 		if !utf8.Valid(v) {
-			return append(dst, `["not UTF-8"]`...), nil // which no type takes that bytes may become
+			return append(dst, `["not UTF-8"]`...) // which no type takes that bytes may become
 		}
-		return appendQuoted(dst, v), nil
+		return appendQuoted(dst, v)
 	}
 	if s.field.Type.Kind == schema.String {
-		return appendQuoted(dst, v), nil
+		return appendQuoted(dst, v)
 	}
-	return column.AppendValue(dst, &s.field.Type, v), nil
+	return column.AppendValue(dst, &s.field.Type, v)
 }
 
 // members appends a struct: its fields under their keys, without null ones, and
@@ -278,6 +278,5 @@ func (w *writer) members(dst []byte, s *shape, path string) ([]byte, error) {
 			dst = dst[:at]
 		}
 	}
-	dst, err := w.unknown(dst, from, path)
-	return append(dst, '}'), err
+	return append(w.unknown(dst, from, path), '}'), nil
 }

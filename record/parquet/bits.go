@@ -63,7 +63,7 @@ type hybrid struct {
 
 func (h *hybrid) next() (uint64, error) {
 	if h.reversed {
-		return h.some(h.bits.readReversed(h.width))
+		return orEnds(h.bits.readReversed(h.width))
 	}
 	for h.run == 0 {
 		if err := h.open(); err != nil {
@@ -74,11 +74,12 @@ func (h *hybrid) next() (uint64, error) {
 	if !h.packed {
 		return h.repeated, nil
 	}
-	return h.some(h.bits.read(h.width))
+	return orEnds(h.bits.read(h.width))
 }
 
-func (h *hybrid) some(v uint64, ok bool) (uint64, error) {
-	if !ok {
+// orEnds makes an error of a value that is not there.
+func orEnds(v uint64, there bool) (uint64, error) { //nolint:revive // takes the pair that a read returns
+	if !there {
 		return 0, errEnds
 	}
 	return v, nil

@@ -252,7 +252,7 @@ func (c *column) hold() error {
 
 func (c *column) dictionaryPage(h *format.PageHeader, stored []byte) error {
 	d := h.DictionaryPageHeader.V
-	if c.dict != nil || (d.Encoding != format.Plain && d.Encoding != format.PlainDictionary) {
+	if c.dict != nil || (d.Encoding != format.Plain && d.Encoding != format.PlainDictionary) { //nolint:staticcheck // files of old writers have it
 		return fmt.Errorf("a second dictionary, or one with encoding %v", d.Encoding)
 	}
 	body, err := c.decompress(nil, stored, int(h.UncompressedPageSize))

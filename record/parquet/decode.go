@@ -47,7 +47,7 @@ func newDecoder(leaf *node, e format.Encoding, body []byte, dict *dictionary) (d
 	switch {
 	case e == format.Plain:
 		return newPlain(leaf, body), nil
-	case e == format.PlainDictionary || e == format.RLEDictionary:
+	case e == format.PlainDictionary || e == format.RLEDictionary: //nolint:staticcheck // files of old writers have it
 		return newIndexes(body, dict)
 	case e == format.RLE && t == format.Boolean:
 		if len(body) == 0 {

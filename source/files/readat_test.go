@@ -37,7 +37,7 @@ func TestOpenReadsFromAnywhere(t *testing.T) {
 	} {
 		buf := make([]byte, want.size)
 		n, err := at.ReadAt(buf, want.off)
-		if string(buf[:n]) != want.text || err != want.err {
+		if string(buf[:n]) != want.text || !errors.Is(err, want.err) {
 			t.Errorf("%d bytes at %d: %q, %v", want.size, want.off, buf[:n], err)
 		}
 	}

@@ -39,8 +39,9 @@ type settings struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := start(ctx, os.Args[1:]); err != nil {
+	err := start(ctx, os.Args[1:])
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
@@ -98,7 +99,7 @@ func compare(ctx context.Context, s *settings) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	if t.batcher, err = build(ctx, work); err != nil {
 		return err
 	}
