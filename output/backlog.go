@@ -8,7 +8,7 @@ import (
 
 // backlogBlocks is how many blocks may wait to be encoded while the next one is
 // filled: as much as is decoded while all columns of a row group are compressed.
-// A small --memory makes blocks smaller, not fewer.
+// No limit on memory changes it, for the bytes of files must not depend on one.
 const backlogBlocks = 10
 
 // Backlog writes the blocks of one try behind the back of who makes them, so that
