@@ -169,6 +169,9 @@ func (l *Log) propose(ctx context.Context, p Proposal, head manifest.Snapshot) (
 		return occupant{}, sum, err
 	}
 	occ, err := l.settle(ctx, m.Seq, body)
+	if occ.sum == sum {
+		occ.m = m // its lists are in place: a read that fails must not hide a commit
+	}
 	return occ, sum, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"batcher/commit"
 	"batcher/manifest"
 	"batcher/object"
+	"batcher/object/faultstore"
 	"batcher/object/memstore"
 	"batcher/schema"
 	"batcher/segment"
@@ -134,6 +135,25 @@ func TestAppendCommitsAndARetryOfTheSameRangesIsANoOp(t *testing.T) {
 	}
 	if live := found.Manifest.Tables["events"].Live; live.Files != 1 || live.Rows != 20 {
 		t.Fatalf("live %+v", live)
+	}
+}
+
+// Long ranges stand in a state object. Whoever committed them knows them, and must
+// not need the store to say so.
+func TestACommitIsToldThoughItsListsCannotBeReadBack(t *testing.T) {
+	store := memstore.New()
+	_, head := create(t, store)
+	var keys []string
+	for i := range 400 {
+		keys = append(keys, fmt.Sprintf("object-%03d", i))
+	}
+	faults := faultstore.New(store, faultstore.Script{{Op: faultstore.Get, Prefix: "_batcher/events/state/", Times: -1, Fault: faultstore.Tear}})
+	out, err := newLog(faults).Append(t.Context(), proposal(head, 1, keys...))
+	if err != nil || out.Verdict != commit.Committed || out.Receipt.Seq() != 1 {
+		t.Fatalf("%+v, %v", out.Decision, err)
+	}
+	if b := out.Head.Manifest.Batch; b.Ranges.Ref == nil || len(b.Ranges.Items) != len(keys) {
+		t.Errorf("%d ranges at %v, want %d by reference", len(b.Ranges.Items), b.Ranges.Ref, len(keys))
 	}
 }
 
