@@ -89,7 +89,7 @@ func (w *walk) rows(ctx context.Context, before, m *manifest.Manifest, added, go
 			return err
 		}
 	}
-	return w.source(ctx, m, main, dead)
+	return w.source(ctx, before, m, main, dead)
 }
 
 // hashes reads every file whole.

@@ -17,6 +17,9 @@ import (
 	"batcher/object"
 	"batcher/object/faultstore"
 	"batcher/object/memstore"
+	"batcher/pipeline"
+	"batcher/record"
+	"batcher/source/files"
 )
 
 // made is a world whose first manifest consumed these objects: key, body, key, body.
@@ -278,5 +281,54 @@ func TestRowsAreTalliedNotKept(t *testing.T) {
 	t.Logf("%d files, heap grown by %d bytes over %d rows", len(g.used), grown, (objects-2)*records)
 	if len(g.used) != objects || grown > (objects-2)*records*8 {
 		t.Errorf("%d files read, the heap grew by %d bytes", len(g.used), grown)
+	}
+}
+
+// before calls act once, before the first PUT below a prefix.
+type before struct {
+	object.Store
+	prefix string
+	act    func()
+}
+
+func (b *before) Put(ctx context.Context, key string, body []byte, c object.Condition) (object.Info, error) {
+	if act := b.act; act != nil && strings.HasPrefix(key, b.prefix) {
+		b.act = nil
+		act()
+	}
+	return b.Store.Put(ctx, key, body, c)
+}
+
+// A rival adds a column between a batch's base and its commit. What the batch has
+// under that key stands in _rescued, and is no mismatch.
+func TestAColumnThatARivalAddedMeanwhileIsNoMismatch(t *testing.T) {
+	w := newWorld(t)
+	w.drop("first", `{"n":1}`+"\n")
+	w.run()
+	w.drop("mine", `{"n":2}`+"\n"+`{"n":3,"extra":3}`+"\n")
+	w.store = &before{w.bytes, w.layout().Manifests(), func() {
+		w.drop("rival", `{"n":4,"extra":4}`+"\n")
+		p := w.invoke()
+		p.Limits.Objects = 1
+		src, err := files.New(w.input, files.Config{Location: "mem://in", Include: []string{"rival"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Source, p.Set = src, src.NewSet(p.Log)
+		if _, err := p.Run(t.Context(), pipeline.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}}
+	p := w.invoke()
+	p.Record = record.Limits{MaxColumns: 4} // as many as the table has
+	if _, err := p.Run(t.Context(), pipeline.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	own := w.slot(3)
+	if own.Base != 1 || own.Batch.Ranges.Items[0].Key != "mine" {
+		t.Fatalf("manifest 3 of base %d consumes %v", own.Base, own.Batch.Ranges.Items)
+	}
+	if rep := w.verify(audit.Options{Checks: all}); rep.Source.Verified != 4 {
+		t.Errorf("%+v", rep.Source)
 	}
 }

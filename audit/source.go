@@ -15,8 +15,8 @@ import (
 )
 
 // source reads the ranges of a batch again and compares row by row.
-func (w *walk) source(ctx context.Context, m *manifest.Manifest, main, dead map[string]*tally) error {
-	published, err := w.Log.LoadSchema(ctx, m.Tables[w.Table].Schema)
+func (w *walk) source(ctx context.Context, before, m *manifest.Manifest, main, dead map[string]*tally) error {
+	published, err := w.writtenUnder(ctx, before, m)
 	if err != nil {
 		return w.damage(err, "I10", m.Seq)
 	}
@@ -42,6 +42,22 @@ func (w *walk) source(ctx context.Context, m *manifest.Manifest, main, dead map[
 		w.violation("I14", m.Seq, "object %q: rows in files differ from the source's records [%d, %d)", x.Key, x.From, x.To)
 	}
 	return nil
+}
+
+// writtenUnder is the schema under which the rows of a batch were written: the one
+// after m where m added columns, else the one on which its attempt began. In between
+// a rival may have added columns that the batch knew nothing of: what they hold in
+// other rows stands in _rescued in these.
+func (w *walk) writtenUnder(ctx context.Context, before, m *manifest.Manifest) (*schema.Schema, error) {
+	ref := m.Tables[w.Table].Schema
+	if m.Base < before.Seq && ref.SHA256 == before.Tables[w.Table].Schema.SHA256 {
+		base, err := w.Log.Slot(ctx, m.Base)
+		if err != nil {
+			return nil, err
+		}
+		ref = base.Manifest.Tables[w.Table].Schema
+	}
+	return w.Log.LoadSchema(ctx, ref)
 }
 
 // compared counts records whose rows were compared with the source, or could not be.
