@@ -1,11 +1,14 @@
 // Package compact keeps tables small and the store clean.
 //
-// Duty: garbage collection of objects that no committed manifest needs, under a
-// floor that the chain itself carries.
+// Duty: plan which small files are worth merging (Plan), merge them (Merge), give a
+// column another type (Widen), append the manifests that repair a chain (Repair),
+// and collect the objects that no committed manifest needs, under a floor that the
+// chain itself carries (GC).
 //
-// Invariants: nothing is deleted before the floor that permits it is committed;
-// nothing at or above the floor is deleted; nothing that a retained snapshot
-// refers to is deleted; manifests, claims and formats are never deleted.
+// Invariants: a merge keeps every row, a row is never live twice; nothing is deleted
+// before the floor that permits it is committed; nothing at or above the floor is
+// deleted; nothing that a retained snapshot refers to is deleted; manifests, claims
+// and formats are never deleted.
 //
 // It never uses an object's age, and never deletes without being told to.
 package compact
@@ -13,6 +16,7 @@ package compact
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -24,6 +28,7 @@ import (
 	"batcher/commit"
 	"batcher/manifest"
 	"batcher/object"
+	"batcher/segment"
 )
 
 // GC collects the garbage of one pipeline.
@@ -47,7 +52,7 @@ const (
 type GCOptions struct {
 	Mode     GCMode
 	Keep     time.Duration // the floor is the newest manifest older than this
-	MaxShare float64       // refuse to delete a larger share of what was listed; 0 means 0.5
+	MaxShare float64       // refuse to delete a larger share of what was listed and never committed; 0 means 0.5
 }
 
 // GCReport says what a collection found and did.
@@ -65,12 +70,13 @@ type GCReport struct {
 
 // ImplausibleError says that more would be deleted than garbage can plausibly be.
 type ImplausibleError struct {
-	Garbage, Listed int64
+	Garbage int64 // objects that no manifest ever named, as far as the chain tells
+	Listed  int64
 }
 
 // Error gives the figures.
 func (e *ImplausibleError) Error() string {
-	return fmt.Sprintf("%d of %d objects look like garbage, more than plausible: nothing was deleted", e.Garbage, e.Listed)
+	return fmt.Sprintf("%d of %d objects look like garbage that was never committed, more than plausible: nothing was deleted", e.Garbage, e.Listed)
 }
 
 // minImplausible is the number of objects below which any share is plausible.
@@ -105,12 +111,8 @@ func (g *GC) Run(ctx context.Context, o GCOptions) (GCReport, error) {
 	if err != nil {
 		return report, err
 	}
-	share := o.MaxShare
-	if share == 0 {
-		share = 0.5
-	}
-	if report.Garbage >= minImplausible && float64(report.Garbage) > share*float64(report.Listed) {
-		return report, &ImplausibleError{report.Garbage, report.Listed}
+	if err := g.plausible(ctx, head, garbage, report, o.MaxShare); err != nil {
+		return report, err
 	}
 	if o.Mode != Confirm {
 		return report, nil
@@ -122,6 +124,55 @@ func (g *GC) Run(ctx context.Context, o GCOptions) (GCReport, error) {
 		report.Deleted++
 	}
 	return report, nil
+}
+
+// plausible refuses to delete a large share of what is there, unless the chain tells
+// how it came about: what a manifest brought or took away before the first retained
+// snapshot was committed once and is needed no more, as all files are that were
+// merged. It reads back along the chain only while there is too much that is not
+// explained.
+func (g *GC) plausible(ctx context.Context, head manifest.Snapshot, garbage []string, r GCReport, share float64) error {
+	if share == 0 {
+		share = 0.5
+	}
+	left := make(map[string]bool, len(garbage))
+	for _, key := range garbage {
+		left[key] = true
+	}
+	for seq := head.Manifest.RetainFrom; len(left) >= minImplausible && float64(len(left)) > share*float64(r.Listed); seq-- {
+		if seq < 0 {
+			return &ImplausibleError{int64(len(left)), r.Listed}
+		}
+		s, err := g.Log.Slot(ctx, seq)
+		if err != nil {
+			return err
+		}
+		if err := g.named(ctx, s.Manifest, func(key string) { delete(left, key) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// named gives the keys that a manifest names itself, as far as its lists are there
+// still.
+func (g *GC) named(ctx context.Context, m *manifest.Manifest, each func(key string)) error {
+	for _, r := range m.Refs() {
+		each(r.Key)
+	}
+	for _, t := range m.Tables {
+		for _, list := range []segment.List[manifest.File]{t.Add, t.Remove} {
+			files, err := g.Log.LoadFiles(ctx, list)
+			var gone *commit.MissingError
+			if err != nil && !errors.As(err, &gone) {
+				return err
+			}
+			for i := range files {
+				each(files[i].Key)
+			}
+		}
+	}
+	return nil
 }
 
 // floor is the newest manifest older than keep, found by bisection: created_at

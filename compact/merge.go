@@ -1,0 +1,297 @@
+package compact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"time"
+
+	"batcher/column"
+	"batcher/commit"
+	"batcher/datafile"
+	"batcher/manifest"
+	"batcher/object"
+	"batcher/output"
+	"batcher/schema"
+)
+
+const (
+	mergeBytes    = 1 << 30 // files that one manifest replaces, unless a single group has more
+	maxMergeLost  = 16      // attempts in a row that rivals overtook
+	maxMergeFiles = 10_000  // of one manifest
+)
+
+// Merge makes few large files of many small ones, while writers go on. Every row
+// keeps its id and its values; what it replaces is removed from the table by the
+// manifest that adds what it wrote, and stays in the store for as long as a
+// snapshot that has it is retained.
+type Merge struct {
+	Log    *commit.Log
+	Store  object.Store
+	Random io.Reader // attempts
+	Now    func() time.Time
+	Logger *slog.Logger
+	File   datafile.Options
+	Rules  Rules // Order is found by OrderBy
+	// OrderBy is a column of type timestamp or date by which files are put in order,
+	// in tables that have it, or empty.
+	OrderBy string
+	// Committed are run after each commit, in order. A failure is logged.
+	Committed []func(ctx context.Context, head manifest.Snapshot) error
+}
+
+// Merged is what was merged in one table, or would be.
+type Merged struct {
+	Manifests int
+	Files     int64 // that were replaced
+	Into      int64 // files that replace them
+	Rows      int64
+	Read      int64 // bytes of the files that were replaced
+	Written   int64
+	Left      int // groups that wait for another time
+}
+
+// Plan says what Run would merge in a table.
+func (m *Merge) Plan(ctx context.Context, head manifest.Snapshot, table string) (Merged, error) {
+	groups, err := m.groups(ctx, head, table)
+	out := Merged{Left: len(groups)}
+	for _, g := range groups {
+		out.add(g)
+	}
+	return out, err
+}
+
+func (m *Merged) add(g Group) {
+	m.Files += int64(len(g.Files))
+	m.Into++
+	m.Rows += g.Rows
+	m.Read += g.Bytes
+}
+
+// groups plans a table on a head.
+func (m *Merge) groups(ctx context.Context, head manifest.Snapshot, table string) ([]Group, error) {
+	t, ok := head.Manifest.Tables[table]
+	if !ok {
+		return nil, fmt.Errorf("table %q is not part of the pipeline", table)
+	}
+	rules := m.Rules
+	if m.OrderBy != "" {
+		s, err := m.Log.LoadSchema(ctx, t.Schema)
+		if err != nil {
+			return nil, err
+		}
+		rules.Order = orderID(s, m.OrderBy)
+	}
+	live, err := m.Log.LoadLive(ctx, t.Live)
+	if err != nil {
+		return nil, err
+	}
+	return Plan(live, rules), nil
+}
+
+// orderID is the field id of a column whose statistics sort as its values do.
+func orderID(s *schema.Schema, column string) int32 {
+	for i := range s.Fields {
+		if f := &s.Fields[i]; f.Name == column && (f.Type.Kind == schema.Timestamp || f.Type.Kind == schema.Date) {
+			return f.ID
+		}
+	}
+	return 0
+}
+
+// Due says by a manifest alone, without a request, whether it is worth while to
+// plan a table: its youngest files are enough to merge, or have just moved into a
+// segment of the live list with others.
+func (m *Merge) Due(t manifest.Table) bool {
+	return len(t.Live.Recent) == 0 && t.Live.Segments.Count > 0 || len(Plan(t.Live.Recent, m.Rules)) > 0
+}
+
+// Run merges what is worth it in one table, manifest by manifest, until nothing is
+// left or until has passed, which may be zero. A group that is begun is finished; it
+// reads no more than the target and half of it. Whatever interrupts Run, whole
+// manifests stand or nothing.
+func (m *Merge) Run(ctx context.Context, head manifest.Snapshot, table string, until time.Time) (manifest.Snapshot, Merged, error) {
+	var total Merged
+	lost := 0
+	for {
+		groups, err := m.groups(ctx, head, table)
+		if err != nil {
+			return head, total, m.missing(ctx, head, err)
+		}
+		if total.Left = len(groups); total.Left == 0 || m.late(until, 0) {
+			return head, total, nil
+		}
+		out, did, err := m.attempt(ctx, head, table, groups, until)
+		if err != nil {
+			return head, total, err
+		}
+		head = out.Head
+		if out.Verdict == commit.Committed {
+			lost = 0
+			total.plus(did)
+			m.committed(ctx, table, out, did)
+			continue
+		}
+		if lost++; lost == maxMergeLost {
+			return head, total, &SupersededError{fmt.Sprintf("merge %s, %d times: %s", table, lost, out.Reason)}
+		}
+		m.Logger.Info("merging anew on a newer head", "table", table, "reason", out.Reason)
+	}
+}
+
+func (m *Merged) plus(o Merged) {
+	m.Manifests++
+	m.Files += o.Files
+	m.Into += o.Into
+	m.Rows += o.Rows
+	m.Read += o.Read
+	m.Written += o.Written
+}
+
+// late says whether work that takes as long as longest would end after until.
+func (m *Merge) late(until time.Time, longest time.Duration) bool {
+	return !until.IsZero() && m.Now().Add(longest).After(until)
+}
+
+// attempt merges the first groups and proposes the result. The steps, and why no
+// two may swap:
+//  1. write the files under the attempt's own keys, until the store has
+//     acknowledged them: a manifest names nothing that is not there;
+//  2. propose. A rival that took away one of the files that are replaced makes the
+//     proposal lose: its rows would come to stand twice;
+//  3. only where the chain has proved that it lost, delete what was written.
+func (m *Merge) attempt(ctx context.Context, base manifest.Snapshot, table string, groups []Group, until time.Time) (commit.Outcome, Merged, error) {
+	a := merging{Merge: m, table: table, base: base}
+	if _, err := io.ReadFull(m.Random, a.id[:]); err != nil {
+		return commit.Outcome{}, Merged{}, err
+	}
+	s, err := m.Log.LoadSchema(ctx, base.Manifest.Tables[table].Schema)
+	if err != nil {
+		return commit.Outcome{}, Merged{}, err
+	}
+	a.schema = s
+	var longest time.Duration
+	for i, g := range groups {
+		if i > 0 && (a.did.Read+g.Bytes > mergeBytes || len(a.delta.Remove)+len(g.Files) > maxMergeFiles || m.late(until, longest)) {
+			break
+		}
+		begun := m.Now()
+		if err := a.merge(ctx, g); err != nil {
+			a.drop(ctx)
+			return commit.Outcome{}, Merged{}, m.missing(ctx, base, fmt.Errorf("merge files of %s: %w", table, err))
+		}
+		longest = max(longest, m.Now().Sub(begun))
+	}
+	out, err := m.Log.Append(ctx, commit.Proposal{Kind: manifest.Compact, Attempt: a.id, Base: base,
+		Tables: map[string]commit.Delta{table: a.delta}, Config: base.Manifest.Config})
+	if err != nil {
+		return out, a.did, fmt.Errorf("merge files of %s: %w", table, err)
+	}
+	if out.Verdict != commit.Committed {
+		a.drop(ctx)
+	}
+	return out, a.did, nil
+}
+
+// merging is one attempt.
+type merging struct {
+	*Merge
+	table  string
+	id     manifest.Attempt
+	base   manifest.Snapshot
+	schema *schema.Schema
+	delta  commit.Delta
+	wrote  []*output.Files
+	next   int // number of the next file
+	did    Merged
+}
+
+// merge writes the files of a group into one, row by row in their order, under the
+// table's columns of now.
+func (a *merging) merge(ctx context.Context, g Group) error {
+	out := output.New(output.Options{Store: a.Store, Table: a.table, Base: a.base.Manifest.Seq, Attempt: a.id,
+		File: a.File, Bytes: math.MaxInt64, Next: &a.next})
+	a.wrote = append(a.wrote, out)
+	behind := output.NewBacklog()
+	defer behind.Stop()
+	for i := range g.Files {
+		if err := a.copy(ctx, &g.Files[i], func(b *column.Block) error {
+			_, err := behind.Write(ctx, out, b)
+			return err
+		}); err != nil {
+			return fmt.Errorf("%s: %w", g.Files[i].Key, err)
+		}
+		a.delta.Remove = append(a.delta.Remove, g.Files[i].Key)
+	}
+	if err := behind.Settle(); err != nil {
+		return err
+	}
+	if err := out.Close(ctx); err != nil {
+		return err
+	}
+	for _, f := range out.Done() {
+		f.Part = g.Part
+		a.delta.Add = append(a.delta.Add, f)
+		a.did.Written += f.Size
+	}
+	a.did.add(g)
+	return nil
+}
+
+// copy reads all rows of a file.
+func (a *merging) copy(ctx context.Context, f *manifest.File, write func(*column.Block) error) error {
+	in, err := datafile.Open(object.NewReaderAt(ctx, a.Store, f.Key), f.Size)
+	if err != nil {
+		return err
+	}
+	rows := int64(0)
+	for b, err := range in.Blocks(a.schema) {
+		if err != nil {
+			return err
+		}
+		rows += int64(b.Rows)
+		if err := write(b); err != nil {
+			return err
+		}
+	}
+	if rows != f.Rows {
+		return fmt.Errorf("%w: %d rows, the manifest says %d", datafile.ErrDamaged, rows, f.Rows)
+	}
+	return nil
+}
+
+// drop gives up all files of the attempt.
+func (a *merging) drop(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	for _, out := range a.wrote {
+		out.Drop(ctx)
+	}
+}
+
+// committed tells and runs what follows a commit.
+func (m *Merge) committed(ctx context.Context, table string, out commit.Outcome, did Merged) {
+	m.Logger.Info("files merged", "seq", int64(out.Receipt.Seq()), "table", table, "files", did.Files, "into", did.Into,
+		"rows", did.Rows, "read", did.Read, "written", did.Written)
+	ctx = context.WithoutCancel(ctx)
+	if err := m.Log.PutHint(ctx, out.Head); err != nil {
+		m.Logger.Warn("hint not written: the next run searches a little longer", "error", err)
+	}
+	for _, hook := range m.Committed {
+		if err := hook(ctx, out.Head); err != nil {
+			m.Logger.Warn("after-commit step failed and will be repeated by a later run", "error", err)
+		}
+	}
+}
+
+// missing says what it means that something is absent which the head names.
+func (m *Merge) missing(ctx context.Context, base manifest.Snapshot, err error) error {
+	var gone *commit.MissingError
+	if !errors.Is(err, object.ErrNotFound) && !errors.As(err, &gone) {
+		return err
+	}
+	return err
+}
