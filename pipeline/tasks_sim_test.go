@@ -29,6 +29,8 @@ func (w *simWorld) task(number int, shard source.Shard) func() {
 		return p.rewind()
 	case lot == 6:
 		return p.repetition()
+	case lot < 9:
+		return p.merge()
 	}
 	return p.run(shard)
 }
@@ -126,6 +128,24 @@ func (p *process) collection() func() {
 
 func (p *process) repair() *compact.Repair {
 	return &compact.Repair{Log: p.log(p.store), Now: p.clock.Now, Logger: p.logger()}
+}
+
+// merge makes one file of the small ones of each table.
+func (p *process) merge() func() {
+	m := compact.Merge{Log: p.log(p.store), Store: p.store, Random: p, Now: p.clock.Now, Logger: p.logger(),
+		Rules: compact.Rules{FanIn: 2 + p.lots.IntN(3), Target: []int64{1 << 12, 1 << 20}[p.lots.IntN(2)]}}
+	return func() {
+		p.stats.merges++
+		head, err := m.Log.Head(p.ctx)
+		for _, table := range []string{"events", "events_dead"} {
+			if err == nil {
+				var did compact.Merged
+				head, did, err = m.Run(p.ctx, head, table, time.Time{})
+				p.stats.merged += int(did.Files)
+			}
+		}
+		p.judge("merge", plain(err), commit.ErrNoChain, errSuperseded)
+	}
 }
 
 // fence stops every attempt in flight.

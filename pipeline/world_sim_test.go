@@ -28,7 +28,7 @@ import (
 
 // simStats count what a simulation went through.
 type simStats struct {
-	worlds, runs, calls, batches, records, faults, kills, signals, late, collections, repairs, rewinds, appended, replaced int
+	worlds, runs, calls, batches, records, faults, kills, signals, late, collections, repairs, rewinds, appended, replaced, merges, merged int
 }
 
 func (s *simStats) add(o simStats) {
@@ -46,12 +46,14 @@ func (s *simStats) add(o simStats) {
 	s.rewinds += o.rewinds
 	s.appended += o.appended
 	s.replaced += o.replaced
+	s.merges += o.merges
+	s.merged += o.merged
 }
 
 // String prints the counts.
 func (s simStats) String() string {
-	return fmt.Sprintf("%d worlds, %d runs, %d store calls, %d batches, %d records, %d faults, %d late writes, %d kills, %d signals, %d collections, %d fences and expiries, %d rewinds, %d contents appended, %d replaced",
-		s.worlds, s.runs, s.calls, s.batches, s.records, s.faults, s.late, s.kills, s.signals, s.collections, s.repairs, s.rewinds, s.appended, s.replaced)
+	return fmt.Sprintf("%d worlds, %d runs, %d store calls, %d batches, %d records, %d faults, %d late writes, %d kills, %d signals, %d collections, %d fences and expiries, %d rewinds, %d contents appended, %d replaced, %d compactions of %d files",
+		s.worlds, s.runs, s.calls, s.batches, s.records, s.faults, s.late, s.kills, s.signals, s.collections, s.repairs, s.rewinds, s.appended, s.replaced, s.merges, s.merged)
 }
 
 // simWorld is a source and a pipeline on which invocations work side by side.
