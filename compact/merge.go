@@ -35,10 +35,13 @@ type Merge struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 	File   datafile.Options
-	Rules  Rules // Order is found by OrderBy
-	// OrderBy is a column of type timestamp or date by which files are put in order,
-	// in tables that have it, or empty.
+	Rules  Rules // its Order is found by OrderBy
+	// OrderBy is the key of a column of type timestamp or date by which files are put
+	// in order, in tables that have it, or empty.
 	OrderBy string
+	// Pace is how many bytes of files are merged in a second, as far as anything is
+	// known about it. It is learned from each group that was merged.
+	Pace float64
 	// Committed are run after each commit, in order. A failure is logged.
 	Committed []func(ctx context.Context, head manifest.Snapshot) error
 }
@@ -93,9 +96,9 @@ func (m *Merge) groups(ctx context.Context, head manifest.Snapshot, table string
 }
 
 // orderID is the field id of a column whose statistics sort as its values do.
-func orderID(s *schema.Schema, column string) int32 {
+func orderID(s *schema.Schema, key string) int32 {
 	for i := range s.Fields {
-		if f := &s.Fields[i]; f.Name == column && (f.Type.Kind == schema.Timestamp || f.Type.Kind == schema.Date) {
+		if f := &s.Fields[i]; f.Key == key && (f.Type.Kind == schema.Timestamp || f.Type.Kind == schema.Date) {
 			return f.ID
 		}
 	}
@@ -109,11 +112,25 @@ func (m *Merge) Due(t manifest.Table) bool {
 	return len(t.Live.Recent) == 0 && t.Live.Segments.Count > 0 || len(Plan(t.Live.Recent, m.Rules)) > 0
 }
 
+// Until bounds the time of a compaction. A zero time is no bound.
+type Until struct {
+	Begin time.Time // no group is begun after it; one that was begun is finished
+	Done  time.Time // no group is begun that would not be committed by then, at Pace
+}
+
+// passed says whether no more of so many bytes may be begun.
+func (m *Merge) passed(u Until, bytes int64) bool {
+	now := m.Now()
+	takes := time.Duration(0)
+	if m.Pace > 0 {
+		takes = time.Duration(float64(bytes) / m.Pace * float64(time.Second))
+	}
+	return !u.Begin.IsZero() && now.After(u.Begin) || !u.Done.IsZero() && now.Add(takes).After(u.Done)
+}
+
 // Run merges what is worth it in one table, manifest by manifest, until nothing is
-// left or until has passed, which may be zero. A group that is begun is finished; it
-// reads no more than the target and half of it. Whatever interrupts Run, whole
-// manifests stand or nothing.
-func (m *Merge) Run(ctx context.Context, head manifest.Snapshot, table string, until time.Time) (manifest.Snapshot, Merged, error) {
+// left or time is up. Whatever interrupts it, whole manifests stand or nothing.
+func (m *Merge) Run(ctx context.Context, head manifest.Snapshot, table string, until Until) (manifest.Snapshot, Merged, error) {
 	var total Merged
 	lost := 0
 	for {
@@ -121,7 +138,7 @@ func (m *Merge) Run(ctx context.Context, head manifest.Snapshot, table string, u
 		if err != nil {
 			return head, total, m.missing(ctx, head, err)
 		}
-		if total.Left = len(groups); total.Left == 0 || m.late(until, 0) {
+		if total.Left = len(groups); total.Left == 0 || m.passed(until, groups[0].Bytes) {
 			return head, total, nil
 		}
 		out, did, err := m.attempt(ctx, head, table, groups, until)
@@ -151,11 +168,6 @@ func (m *Merged) plus(o Merged) {
 	m.Written += o.Written
 }
 
-// late says whether work that takes as long as longest would end after until.
-func (m *Merge) late(until time.Time, longest time.Duration) bool {
-	return !until.IsZero() && m.Now().Add(longest).After(until)
-}
-
 // attempt merges the first groups and proposes the result. The steps, and why no
 // two may swap:
 //  1. write the files under the attempt's own keys, until the store has
@@ -163,7 +175,7 @@ func (m *Merge) late(until time.Time, longest time.Duration) bool {
 //  2. propose. A rival that took away one of the files that are replaced makes the
 //     proposal lose: its rows would come to stand twice;
 //  3. only where the chain has proved that it lost, delete what was written.
-func (m *Merge) attempt(ctx context.Context, base manifest.Snapshot, table string, groups []Group, until time.Time) (commit.Outcome, Merged, error) {
+func (m *Merge) attempt(ctx context.Context, base manifest.Snapshot, table string, groups []Group, until Until) (commit.Outcome, Merged, error) {
 	a := merging{Merge: m, table: table, base: base}
 	if _, err := io.ReadFull(m.Random, a.id[:]); err != nil {
 		return commit.Outcome{}, Merged{}, err
@@ -173,9 +185,8 @@ func (m *Merge) attempt(ctx context.Context, base manifest.Snapshot, table strin
 		return commit.Outcome{}, Merged{}, err
 	}
 	a.schema = s
-	var longest time.Duration
 	for i, g := range groups {
-		if i > 0 && (a.did.Read+g.Bytes > mergeBytes || len(a.delta.Remove)+len(g.Files) > maxMergeFiles || m.late(until, longest)) {
+		if i > 0 && (a.did.Read+g.Bytes > mergeBytes || len(a.delta.Remove)+len(g.Files) > maxMergeFiles || m.passed(until, g.Bytes)) {
 			break
 		}
 		begun := m.Now()
@@ -183,7 +194,7 @@ func (m *Merge) attempt(ctx context.Context, base manifest.Snapshot, table strin
 			a.drop(ctx)
 			return commit.Outcome{}, Merged{}, m.missing(ctx, base, fmt.Errorf("merge files of %s: %w", table, err))
 		}
-		longest = max(longest, m.Now().Sub(begun))
+		m.learn(g.Bytes, m.Now().Sub(begun))
 	}
 	out, err := m.Log.Append(ctx, commit.Proposal{Kind: manifest.Compact, Attempt: a.id, Base: base,
 		Tables: map[string]commit.Delta{table: a.delta}, Config: base.Manifest.Config})
@@ -194,6 +205,14 @@ func (m *Merge) attempt(ctx context.Context, base manifest.Snapshot, table strin
 		a.drop(ctx)
 	}
 	return out, a.did, nil
+}
+
+// learn takes the pace of a group for that of the next ones, unless it was too small
+// to tell.
+func (m *Merge) learn(bytes int64, took time.Duration) {
+	if bytes >= 1<<20 && took > 0 {
+		m.Pace = float64(bytes) / took.Seconds()
+	}
 }
 
 // merging is one attempt.

@@ -31,7 +31,7 @@ func (l *lake) merged(m *compact.Merge) (total [2]compact.Merged, err error) {
 	head, err := m.Log.Head(context.Background())
 	for i, table := range []string{"events", "events_dead"} {
 		if err == nil {
-			head, total[i], err = m.Run(context.Background(), head, table, time.Time{})
+			head, total[i], err = m.Run(context.Background(), head, table, compact.Until{})
 		}
 	}
 	return total, err
@@ -110,15 +110,25 @@ func TestAMergeEndsInTime(t *testing.T) {
 	l := smallFiles(t)
 	head := l.head()
 	m := l.merge(l.store)
-	_, did, err := m.Run(t.Context(), head, "events", time.Now().Add(-time.Second))
-	if err != nil || did.Manifests != 0 || did.Left != 1 || l.head().SHA256 != head.SHA256 {
-		t.Errorf("%+v, %v", did, err)
+	past, soon := time.Now().Add(-time.Second), time.Now().Add(time.Minute)
+	for _, c := range []struct {
+		until compact.Until
+		pace  float64
+	}{{compact.Until{Begin: past}, 0}, {compact.Until{Done: past}, 0}, {compact.Until{Done: soon}, 1}} {
+		m.Pace = c.pace
+		_, did, err := m.Run(t.Context(), head, "events", c.until)
+		if err != nil || did.Manifests != 0 || did.Left != 1 || l.head().SHA256 != head.SHA256 {
+			t.Errorf("%+v: %+v, %v", c, did, err)
+		}
 	}
 	if plan, err := m.Plan(t.Context(), head, "events"); err != nil || plan.Files != 5 || plan.Into != 1 || plan.Left != 1 {
 		t.Errorf("planned %+v, %v", plan, err)
 	}
 	if _, err := m.Plan(t.Context(), head, "others"); err == nil {
 		t.Error("a table that is not there was planned")
+	}
+	if _, did, err := m.Run(t.Context(), head, "events", compact.Until{Begin: soon, Done: soon.Add(24 * time.Hour)}); err != nil || did.Manifests != 1 {
+		t.Errorf("%+v, %v", did, err)
 	}
 }
 

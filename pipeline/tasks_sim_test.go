@@ -140,7 +140,7 @@ func (p *process) merge() func() {
 		for _, table := range []string{"events", "events_dead"} {
 			if err == nil {
 				var did compact.Merged
-				head, did, err = m.Run(p.ctx, head, table, time.Time{})
+				head, did, err = m.Run(p.ctx, head, table, compact.Until{})
 				p.stats.merged += int(did.Files)
 			}
 		}

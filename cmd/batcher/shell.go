@@ -37,7 +37,7 @@ func newShell(proc process, v verbs) *shell {
 		Commands: []*cli.Command{
 			s.initCommand(), s.validateCommand(), s.planCommand(), s.runCommand(),
 			s.statusCommand(), s.historyCommand(), s.showCommand(), s.filesCommand(), s.headCommand(), s.ddlCommand(),
-			s.verifyCommand(), s.doctorCommand(), s.schemaCommand(), s.dlqCommand(), s.gcCommand(),
+			s.verifyCommand(), s.doctorCommand(), s.schemaCommand(), s.dlqCommand(), s.compactCommand(), s.gcCommand(),
 			s.fenceCommand(), s.rewindCommand(), s.expireCommand(), s.adoptCommand(),
 			s.versionCommand(), s.completionCommand(), s.helpCommand(), s.raceCommand(),
 		},

@@ -27,6 +27,7 @@ type verbs struct {
 	Doctor  func(context.Context, *call, doctorOptions) error
 	Schema  func(context.Context, *call, schemaOptions) error
 	DLQ     func(context.Context, *call, dlqOptions) error
+	Compact func(context.Context, *call, compactOptions) error
 	GC      func(context.Context, *call, gcOptions) error
 	Fence   func(context.Context, *call, confirmation) error
 	Adopt   func(context.Context, *call, confirmation) error

@@ -40,6 +40,7 @@ func wired() verbs {
 		Doctor:   doctor,
 		Schema:   schemaVerb,
 		DLQ:      deadLetters,
+		Compact:  compactTables,
 		GC:       collect,
 		Fence:    fence,
 		Adopt:    adopt,

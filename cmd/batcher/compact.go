@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"batcher/compact"
+	"batcher/manifest"
+)
+
+// compacted is what compact prints of one table.
+type compacted struct {
+	Table     string      `json:"table"`
+	Manifests int         `json:"manifests"`
+	Files     int64       `json:"files"` // replaced, or to be replaced
+	Into      int64       `json:"into"`
+	Rows      int64       `json:"rows"`
+	Bytes     reportBytes `json:"bytes"`
+	Left      int         `json:"left"` // groups of files that wait for another time
+}
+
+// compactTables is the verb compact.
+func compactTables(ctx context.Context, c *call, o compactOptions) error {
+	r, err := open(ctx, c, wiring{})
+	if err != nil {
+		return err
+	}
+	head, err := r.chain(ctx)
+	if err != nil {
+		return err
+	}
+	tables := slices.Sorted(maps.Keys(head.Manifest.Tables))
+	if o.Table != "" {
+		if _, _, err := r.table(head, o.Table); err != nil {
+			return err
+		}
+		tables = []string{o.Table}
+	}
+	var until compact.Until
+	if o.Deadline > 0 {
+		until.Done = time.Now().Add(o.Deadline)
+	}
+	m := r.merge(c)
+	m.Rules.Classes = o.Classes
+	var out []compacted
+	for _, table := range tables {
+		var did compact.Merged
+		if o.DryRun {
+			did, err = m.Plan(ctx, head, table)
+		} else {
+			head, did, err = m.Run(ctx, head, table, until)
+		}
+		if err != nil {
+			return err
+		}
+		out = append(out, compacted{table, did.Manifests, did.Files, did.Into, did.Rows, reportBytes{did.Read, did.Written}, did.Left})
+	}
+	return o.print(c, head, out)
+}
+
+// print tells what was merged, table by table.
+func (o compactOptions) print(c *call, head manifest.Snapshot, tables []compacted) error {
+	if c.Output == outputJSON {
+		return printJSON(c, struct {
+			Done   bool         `json:"done"` // false: it only said what it would do
+			Seq    manifest.Seq `json:"seq"`  // head
+			Tables []compacted  `json:"tables"`
+		}{!o.DryRun, head.Manifest.Seq, tables})
+	}
+	var b strings.Builder
+	for _, t := range tables {
+		switch {
+		case t.Files == 0 && t.Left == 0:
+			fmt.Fprintf(&b, "%s: nothing to merge\n", t.Table)
+		case o.DryRun:
+			fmt.Fprintf(&b, "%s: would merge %d files of %d bytes and %d rows into %d\n", t.Table, t.Files, t.Bytes.Read, t.Rows, t.Into)
+		default:
+			fmt.Fprintf(&b, "%s: merged %d files of %d bytes into %d of %d, %d rows, in %d manifests; %d groups are left\n",
+				t.Table, t.Files, t.Bytes.Read, t.Into, t.Bytes.Written, t.Rows, t.Manifests, t.Left)
+		}
+	}
+	return printTo(c.Stdout, b.String())
+}
+
+// merge wires a compaction.
+func (r *rooms) merge(c *call) *compact.Merge {
+	p := r.pipeline(c)
+	m := &compact.Merge{Log: r.log, Store: r.store, Random: rand.Reader, Now: time.Now, Logger: c.Logger, File: p.File,
+		Rules: compact.Rules{Target: p.FileBytes}}
+	if e := r.cfg.EventTime; e != nil && len(e.Field.Place) == 1 {
+		m.OrderBy = e.Field.Place[0].Key
+	}
+	return m
+}
