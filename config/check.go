@@ -38,9 +38,6 @@ func (d *decoder) complete(p *Pipeline) {
 	d.checkTables(p)
 	d.checkPlaces(p)
 	d.checkInput(p)
-	if p.Compact.AfterRun != 0 {
-		d.failAt("compact.after_run", "leave it out or write 0", "compaction after a run "+notBuilt)
-	}
 	if len(p.Source.Files.Include) == 0 {
 		d.failAt("source.files.include", "leave it out to take everything", "is empty: nothing would ever be read")
 	}

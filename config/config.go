@@ -194,7 +194,7 @@ type Parquet struct {
 // Compact says how much table care follows a run.
 type Compact struct {
 	// AfterRun is the share of the run's time that may go into merging small
-	// files, 0 to 1. Only 0 (off, the default) is supported by this version.
+	// files, 0 to 1; 0 is off.
 	AfterRun Share `yaml:"after_run"`
 }
 
@@ -228,6 +228,7 @@ func defaults() Pipeline {
 		PartitionBy: []Partition{},
 		DeadLetters: DeadLetters{FailAbove: FailAbove{Ratio: 0.1, MinRecords: 1000}},
 		Parquet:     Parquet{Compression: CompressionZstd, TargetFileBytes: 128 << 20},
+		Compact:     Compact{AfterRun: 0.2},
 		Publish:     []Format{},
 	}
 }

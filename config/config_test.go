@@ -53,7 +53,7 @@ func TestParse_MinimalFileHasEveryDefault(t *testing.T) {
 		"Table:events Batch:{MaxBytes:1073741824 MaxRecords:5000000 MaxObjects:10000} RecordID:position " +
 		"Schema:{Contract:evolve Nested:{MaxDepth:4 MaxLeaves:128 MinRecords:100} Columns:[] OnlyListed:false Names:lower} " +
 		"EventTime:<nil> PartitionBy:[] DeadLetters:{Table:events_dead FailAbove:{Ratio:0.1 MinRecords:1000}} " +
-		"Parquet:{Compression:zstd TargetFileBytes:134217728} Compact:{AfterRun:0} Publish:[]}"
+		"Parquet:{Compression:zstd TargetFileBytes:134217728} Compact:{AfterRun:0.2} Publish:[]}"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -152,7 +152,7 @@ func TestParse_Errors(t *testing.T) {
 		"format typo":      {head + "    format: ndjsn\n", "p.yaml:6:13: source.files.format: wants one of auto, ndjson, json, csv, parquet, avro, lines (did you mean ndjson?)"},
 		"record_id fields": {head + "record_id: {fields: [id]}\n", "p.yaml:6:12: record_id: identifying records by fields is not supported by this version"},
 		"publish":          {head + "publish: [delta]\n", "p.yaml:6:11: publish[0]: delta is not supported by this version: the projection is not built yet; leave publish out or write []"},
-		"compact":          {head + "compact: {after_run: 20%}\n", "p.yaml:6:22: compact.after_run: compaction after a run is not supported by this version (leave it out or write 0)"},
+		"compact":          {head + "compact: {after_run: 200%}\n", "p.yaml:6:22: compact.after_run: wants a percentage from 0% to 100%, or 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := refuse(t, c.text, config.Options{}); got != c.want {

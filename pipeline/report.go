@@ -46,6 +46,7 @@ type Report struct {
 	Changed   []files.Changed
 	Offenders []record.DeadLetter // the first bad records
 	Duration  time.Duration
+	Head      manifest.Snapshot // as the run last saw it; empty where it saw none
 
 	planObjects int64
 	noops       int
@@ -121,6 +122,7 @@ func (r *Report) already() { r.noops++ }
 // finish sets what is known at the end only.
 func (r *run) finish(err error) {
 	rep := &r.report
+	rep.Head = r.head
 	if r.head.Manifest != nil {
 		if f := r.head.Manifest.Progress.Files; f != nil {
 			rep.Consumed, rep.Newest = f.Count, f.Newest

@@ -11,6 +11,7 @@ import (
 
 	"batcher/compact"
 	"batcher/manifest"
+	"batcher/pipeline"
 )
 
 // compacted is what compact prints of one table.
@@ -85,6 +86,34 @@ func (o compactOptions) print(c *call, head manifest.Snapshot, tables []compacte
 		}
 	}
 	return printTo(c.Stdout, b.String())
+}
+
+// mergeAfter merges small files after a run that committed something, for as long as
+// the pipeline file allows. What fails is repeated by a later run: the batches stand.
+func (r *rooms) mergeAfter(ctx context.Context, c *call, run pipeline.Report, deadline time.Time) (out reportMerged) {
+	share := float64(r.cfg.Compact.AfterRun)
+	if share == 0 {
+		return out
+	}
+	m := r.merge(c)
+	m.Pace = float64(run.Bytes.Written) / run.Duration.Seconds()
+	until := compact.Until{Begin: time.Now().Add(time.Duration(share * float64(run.Duration))), Done: deadline}
+	head := run.Head
+	for _, table := range []string{string(r.cfg.Table), string(r.cfg.DeadLetters.Table)} {
+		if !m.Due(head.Manifest.Tables[table]) {
+			continue
+		}
+		var did compact.Merged
+		var err error
+		head, did, err = m.Run(ctx, head, table, until)
+		out.Files += did.Files
+		out.Into += did.Into
+		if err != nil {
+			c.Logger.Warn("small files are not merged; a later run tries again", "table", table, "error", err)
+			return out
+		}
+	}
+	return out
 }
 
 // merge wires a compaction.

@@ -39,6 +39,13 @@ type report struct {
 	DurationMS int64            `json:"duration_ms"`
 	Error      *reportError     `json:"error"`           // null when the run did not fail
 	Query      string           `json:"query,omitempty"` // how to read what was committed
+	Merged     reportMerged     `json:"merged"`          // small files that were merged after the last batch
+}
+
+// reportMerged counts files that one or several larger ones replaced.
+type reportMerged struct {
+	Files int64 `json:"files"`
+	Into  int64 `json:"into"`
 }
 
 type reportRows struct {
@@ -188,6 +195,9 @@ func (r report) text() string {
 	}
 	for _, c := range r.Conflicts {
 		fmt.Fprintf(&b, "  %s\n", c)
+	}
+	if r.Merged.Files > 0 {
+		fmt.Fprintf(&b, "  %d small files merged into %d\n", r.Merged.Files, r.Merged.Into)
 	}
 	for i, f := range r.Files {
 		if i == maxFilesShown {

@@ -12,6 +12,7 @@ import (
 
 	"batcher/batch"
 	"batcher/manifest"
+	"batcher/object"
 	"batcher/pipeline"
 	"batcher/record"
 	"batcher/source"
@@ -39,7 +40,14 @@ func runPipeline(ctx context.Context, c *call, o runOptions) (report, error) {
 		}
 	}
 	rep, err := r.pipeline(c).Run(ctx, opts)
-	return r.report(c, rep, err), err
+	out := r.report(c, rep, err)
+	if err == nil && rep.Batches > 0 {
+		begun, before := time.Now(), object.RequestsOf(r.store)
+		out.Merged = r.mergeAfter(ctx, c, rep, opts.Deadline)
+		out.Requests = out.Requests.Add(object.RequestsOf(r.store).Sub(before))
+		out.DurationMS += time.Since(begun).Milliseconds()
+	}
+	return out, err
 }
 
 // readRanges reads what show printed: a manifest, or its list of ranges.
