@@ -122,25 +122,18 @@ func (l *Log) catchUp(ctx context.Context, head manifest.Snapshot, rivals []*man
 }
 
 // failed ends a proposal that could not be made. Ranges that the head's own
-// progress does not admit have to be planned again. A run that is named but absent
-// is no loss when garbage collection has passed the attempt's base meanwhile:
-// then the attempt is fenced.
+// progress does not admit have to be planned again, and Absent says what it means
+// that a run is not there.
 func (l *Log) failed(ctx context.Context, p Proposal, head manifest.Snapshot, err error) (Outcome, error) {
 	if errors.Is(err, files.ErrInadmissible) {
 		return Outcome{Decision: Decision{Replan, err.Error()}, Head: head}, nil
 	}
-	var missing *MissingError
-	if !errors.As(err, &missing) {
-		return Outcome{Head: head}, err
+	head, err = l.absent(ctx, p.Base, head, err)
+	var superseded *SupersededError
+	if errors.As(err, &superseded) {
+		return Outcome{Decision: Decision{Abort, superseded.Reason}, Head: head}, nil
 	}
-	now, refreshErr := l.Refresh(ctx, head)
-	if refreshErr != nil {
-		return Outcome{Head: head}, errors.Join(err, refreshErr)
-	}
-	if p.Base.Manifest.Seq < now.Manifest.GCFloor {
-		return Outcome{Decision: Decision{Abort, fmt.Sprintf("base %d is below the floor %d", p.Base.Manifest.Seq, now.Manifest.GCFloor)}, Head: now}, nil
-	}
-	return Outcome{Head: now}, err
+	return Outcome{Head: head}, err
 }
 
 // propose builds the manifest on head, stores its state object and settles its

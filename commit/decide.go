@@ -85,7 +85,7 @@ func Decide(f Facts) Decision {
 		return Decision{Abort, fmt.Sprintf("generation is %d, the attempt began in %d", f.Head.Generation, f.Base.Generation)}
 	}
 	if f.Base.Seq < f.Head.GCFloor {
-		return Decision{Abort, fmt.Sprintf("base %d is below the floor %d", f.Base.Seq, f.Head.GCFloor)}
+		return Decision{Abort, belowFloor(f.Base, f.Head)}
 	}
 	switch covered := files.Covered(rivalRanges(f.Rivals), f.Ranges); {
 	case covered == files.CoveredAll:
@@ -106,6 +106,11 @@ func Decide(f Facts) Decision {
 		}
 	}
 	return Decision{Propose, ""}
+}
+
+// belowFloor is the reason that fences an attempt.
+func belowFloor(base, head *manifest.Manifest) string {
+	return fmt.Sprintf("base %d is below the floor %d", base.Seq, head.GCFloor)
 }
 
 // decodes says whether manifests of a kind hold rows that were decoded under the

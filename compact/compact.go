@@ -194,7 +194,7 @@ func (g *GC) commitFloor(ctx context.Context, head manifest.Snapshot, floor mani
 		return head, fmt.Errorf("commit floor %d: %w", int64(floor), err)
 	}
 	if out.Verdict != commit.Committed {
-		return head, &SupersededError{fmt.Sprintf("floor %d: %s", int64(floor), out.Reason)}
+		return head, &commit.SupersededError{Reason: fmt.Sprintf("floor %d: %s", int64(floor), out.Reason)}
 	}
 	g.Logger.Info("floor committed", "seq", int64(out.Receipt.Seq()), "floor", int64(floor))
 	return out.Head, nil

@@ -125,7 +125,7 @@ func (h *history) collect(o compact.GCOptions) {
 		return
 	}
 	rep, err := h.gc(&hooked{h.bytes, h.interrupted}).Run(h.t.Context(), o)
-	var superseded *compact.SupersededError
+	var superseded *commit.SupersededError
 	if errors.As(err, &superseded) { // the chain was rewound before the floor was committed
 		h.counts["superseded"]++
 		if rep.Deleted != 0 {

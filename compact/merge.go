@@ -2,7 +2,6 @@ package compact
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -136,7 +135,7 @@ func (m *Merge) Run(ctx context.Context, head manifest.Snapshot, table string, u
 	for {
 		groups, err := m.groups(ctx, head, table)
 		if err != nil {
-			return head, total, m.missing(ctx, head, err)
+			return head, total, m.Log.Absent(ctx, head, head, err)
 		}
 		if total.Left = len(groups); total.Left == 0 || m.passed(until, groups[0].Bytes) {
 			return head, total, nil
@@ -153,7 +152,7 @@ func (m *Merge) Run(ctx context.Context, head manifest.Snapshot, table string, u
 			continue
 		}
 		if lost++; lost == maxMergeLost {
-			return head, total, &SupersededError{fmt.Sprintf("merge %s, %d times: %s", table, lost, out.Reason)}
+			return head, total, &commit.SupersededError{Reason: fmt.Sprintf("merge %s, %d times: %s", table, lost, out.Reason)}
 		}
 		m.Logger.Info("merging anew on a newer head", "table", table, "reason", out.Reason)
 	}
@@ -192,7 +191,7 @@ func (m *Merge) attempt(ctx context.Context, base manifest.Snapshot, table strin
 		begun := m.Now()
 		if err := a.merge(ctx, g); err != nil {
 			a.drop(ctx)
-			return commit.Outcome{}, Merged{}, m.missing(ctx, base, fmt.Errorf("merge files of %s: %w", table, err))
+			return commit.Outcome{}, Merged{}, m.Log.Absent(ctx, base, base, fmt.Errorf("merge files of %s: %w", table, err))
 		}
 		m.learn(g.Bytes, m.Now().Sub(begun))
 	}
@@ -304,13 +303,4 @@ func (m *Merge) committed(ctx context.Context, table string, out commit.Outcome,
 			m.Logger.Warn("after-commit step failed and will be repeated by a later run", "error", err)
 		}
 	}
-}
-
-// missing says what it means that something is absent which the head names.
-func (m *Merge) missing(ctx context.Context, base manifest.Snapshot, err error) error {
-	var gone *commit.MissingError
-	if !errors.Is(err, object.ErrNotFound) && !errors.As(err, &gone) {
-		return err
-	}
-	return err
 }

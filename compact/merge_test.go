@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"batcher/commit"
 	"batcher/compact"
 	"batcher/localdev"
 	"batcher/manifest"
@@ -169,7 +170,7 @@ func TestMergingBesideWriters(t *testing.T) {
 			wg.Go(func() {
 				for range 8 {
 					_, err := l.merged(l.merge(l.store))
-					var superseded *compact.SupersededError
+					var superseded *commit.SupersededError
 					mu.Lock()
 					if errors.As(err, &superseded) {
 						lost++

@@ -20,12 +20,6 @@ type Repair struct {
 	Logger *slog.Logger
 }
 
-// SupersededError says that a repair was overtaken by another one and did nothing.
-type SupersededError struct{ Reason string }
-
-// Error gives the reason.
-func (e *SupersededError) Error() string { return "superseded, nothing was changed: " + e.Reason }
-
 // Fence appends a floor at its own number: every attempt that is in flight now
 // can never commit.
 func (r *Repair) Fence(ctx context.Context) (manifest.Snapshot, error) {
@@ -100,7 +94,7 @@ func (r *Repair) append(ctx context.Context, kind manifest.Kind, want func(manif
 		return head, fmt.Errorf("%s: %w", kind, err)
 	}
 	if out.Verdict != commit.Committed {
-		return out.Head, &SupersededError{fmt.Sprintf("%s: %s", kind, out.Reason)}
+		return out.Head, &commit.SupersededError{Reason: fmt.Sprintf("%s: %s", kind, out.Reason)}
 	}
 	r.Logger.Info("chain repaired", "kind", string(kind), "seq", int64(out.Receipt.Seq()))
 	if err := r.Log.PutHint(ctx, out.Head); err != nil {

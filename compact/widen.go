@@ -132,7 +132,7 @@ func (w *Widen) Run(ctx context.Context, table string, at schema.Column, to sche
 		}
 		a.drop(ctx)
 		if out.Verdict != commit.Reencode {
-			return p, &SupersededError{fmt.Sprintf("rewrite: %s", out.Reason)}
+			return p, &commit.SupersededError{Reason: fmt.Sprintf("rewrite: %s", out.Reason)}
 		}
 		w.Logger.Info("beginning anew on a newer head", "reason", out.Reason)
 		head = out.Head
@@ -175,7 +175,7 @@ func (a *widening) run(ctx context.Context) (commit.Outcome, error) {
 		p, err := a.prepare(ctx)
 		if err != nil {
 			a.drop(ctx) // every earlier proposal was proved to have lost
-			return commit.Outcome{}, err
+			return commit.Outcome{}, a.Log.Absent(ctx, a.base, a.head, err)
 		}
 		out, err := a.Log.Append(ctx, p)
 		if err != nil {

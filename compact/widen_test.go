@@ -90,7 +90,7 @@ func (l *lake) invoke(store object.Store, include string) *pipeline.Pipeline {
 func (l *lake) run(include string) {
 	for range 200 {
 		_, err := l.invoke(l.store, include).Run(context.Background(), pipeline.Options{})
-		var superseded *pipeline.SupersededError
+		var superseded *commit.SupersededError
 		if err == nil {
 			return
 		}

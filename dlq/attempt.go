@@ -2,7 +2,6 @@ package dlq
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"batcher/column"
 	"batcher/commit"
 	"batcher/manifest"
-	"batcher/object"
 	"batcher/output"
 	"batcher/record"
 	"batcher/schema"
@@ -105,7 +103,7 @@ func (q *Queue) settle(ctx context.Context, work func(context.Context, *attempt)
 		}
 		if err := work(ctx, a); err != nil {
 			a.drop(ctx)
-			return a.report, a.missing(ctx, err)
+			return a.report, q.Log.Absent(ctx, a.head, a.head, err)
 		}
 		if a.proposal == nil {
 			a.drop(ctx)
@@ -123,7 +121,7 @@ func (q *Queue) settle(ctx context.Context, work func(context.Context, *attempt)
 			a.drop(ctx)
 			q.Logger.Info("starting over on a newer head", "reason", out.Reason)
 		default:
-			return a.report, &SupersededError{out.Reason}
+			return a.report, &commit.SupersededError{Reason: out.Reason}
 		}
 	}
 	return Report{}, fmt.Errorf("lost %d races in a row: %w", maxAttempts, commit.ErrUnresolved)
@@ -140,10 +138,10 @@ func (q *Queue) begin(ctx context.Context) (*attempt, error) {
 		return nil, err
 	}
 	if a.live, err = q.live(ctx, head); err != nil {
-		return nil, err
+		return nil, q.Log.Absent(ctx, head, head, err)
 	}
 	if a.published, err = q.Log.LoadSchema(ctx, head.Manifest.Tables[q.Table].Schema); err != nil {
-		return nil, err
+		return nil, q.Log.Absent(ctx, head, head, err)
 	}
 	a.main, a.dead = a.output(q.Table, &a.numbers[0]), a.output(q.Dead, &a.numbers[1])
 	return a, nil
@@ -190,24 +188,6 @@ func (a *attempt) drop(ctx context.Context) {
 	defer cancel()
 	a.main.Drop(ctx)
 	a.dead.Drop(ctx)
-}
-
-// missing says what it means that something is absent which the head names: the
-// attempt is fenced if garbage collection has passed its base since, and else the
-// store lost data.
-func (a *attempt) missing(ctx context.Context, err error) error {
-	var gone *commit.MissingError
-	if !errors.Is(err, object.ErrNotFound) && !errors.As(err, &gone) {
-		return err
-	}
-	now, headErr := a.Log.Refresh(ctx, a.head)
-	switch {
-	case headErr != nil:
-		return errors.Join(err, headErr)
-	case a.head.Manifest.Seq < now.Manifest.GCFloor:
-		return &SupersededError{fmt.Sprintf("base %d is below the floor %d", a.head.Manifest.Seq, now.Manifest.GCFloor)}
-	}
-	return fmt.Errorf("%w: %w", commit.ErrDamaged, err)
 }
 
 // rewrite writes anew every live file with a letter that changes, without those

@@ -67,12 +67,6 @@ func isCut(l *record.DeadLetter) bool {
 	return !isQuarantined(l) && l.Length > int64(len(l.Raw))
 }
 
-// SupersededError says that an attempt was fenced or rewound: run again.
-type SupersededError struct{ Reason string }
-
-// Error gives the reason.
-func (e *SupersededError) Error() string { return "superseded, nothing was changed: " + e.Reason }
-
 // MismatchError says that the pipeline file does not fit the pipeline.
 type MismatchError struct{ Field, Was, Now string }
 

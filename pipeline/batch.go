@@ -83,7 +83,7 @@ func (r *run) one(ctx context.Context) error {
 				return err
 			}
 		default:
-			return &SupersededError{out.Reason}
+			return &commit.SupersededError{Reason: out.Reason}
 		}
 	}
 	return fmt.Errorf("batch invalidated %d times in a row: %w", maxReencodes, commit.ErrUnresolved)

@@ -201,7 +201,7 @@ func pausedThenPut(t *testing.T, w *world, receipts *[]acked) {
 	_, err := w.pause(receipts, nil, func(rival *world) {
 		rival.recover(receipts)
 	})
-	var superseded *pipeline.SupersededError
+	var superseded *commit.SupersededError
 	if !errors.As(err, &superseded) {
 		t.Errorf("an attempt below the floor ended with %v", err)
 	}
@@ -251,7 +251,7 @@ func staleAttempt(t *testing.T, w *world, receipts *[]acked) {
 			t.Error(err)
 		}
 	})
-	var superseded *pipeline.SupersededError
+	var superseded *commit.SupersededError
 	if !errors.As(err, &superseded) {
 		t.Errorf("an attempt of an older generation ended with %v", err)
 	}

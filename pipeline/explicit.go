@@ -47,7 +47,7 @@ func (r *run) explicit(ctx context.Context) error {
 			r.committed(ctx, p, out)
 			return nil
 		case commit.Abort:
-			return &SupersededError{out.Reason}
+			return &commit.SupersededError{Reason: out.Reason}
 		}
 		p.drop(ctx)
 	}

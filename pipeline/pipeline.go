@@ -94,12 +94,6 @@ const (
 	AcceptBad
 )
 
-// SupersededError says that the attempt was fenced or rewound: run again.
-type SupersededError struct{ Reason string }
-
-// Error gives the reason.
-func (e *SupersededError) Error() string { return "superseded, nothing was committed: " + e.Reason }
-
 // PartlyCoveredError says that an explicit range is partly committed.
 type PartlyCoveredError struct{ Reason string }
 
@@ -294,7 +288,7 @@ func (p *Pipeline) draw() (a manifest.Attempt, err error) {
 
 // outcomeOf names how a failed run ended.
 func outcomeOf(err error) Outcome {
-	var superseded *SupersededError
+	var superseded *commit.SupersededError
 	switch {
 	case errors.As(err, &superseded):
 		return Fenced

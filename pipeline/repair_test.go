@@ -138,7 +138,7 @@ func TestAnAttemptFromBeforeARewindOrAFenceCannotCommit(t *testing.T) {
 				}
 			}}
 			_, err := hooked.invoke(source.Shard{}).Run(t.Context(), pipeline.Options{})
-			var superseded *pipeline.SupersededError
+			var superseded *commit.SupersededError
 			if !errors.As(err, &superseded) {
 				t.Fatalf("got %v", err)
 			}

@@ -2,11 +2,9 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"batcher/column"
-	"batcher/commit"
 	"batcher/datafile"
 	"batcher/manifest"
 	"batcher/object"
@@ -39,7 +37,7 @@ func (t *try) replace(ctx context.Context) error {
 		{t, t.Dead, letters, p.dead, taken},
 	} {
 		if p.away[c.table], err = c.files(ctx); err != nil {
-			return t.missing(ctx, fmt.Errorf("take rows out of table %s: %w", c.table, err))
+			return fmt.Errorf("take rows out of table %s: %w", c.table, err)
 		}
 	}
 	var replaced []manifest.Replaced
@@ -136,22 +134,4 @@ func (k *keys) key(name []byte) string {
 		k.last = source.KeyOf(k.name)
 	}
 	return k.last
-}
-
-// missing says what it means that something is absent which the head names: the
-// attempt has been fenced if garbage collection has passed its base since, and
-// else it is damage.
-func (r *run) missing(ctx context.Context, err error) error {
-	var gone *commit.MissingError
-	if !errors.Is(err, object.ErrNotFound) && !errors.As(err, &gone) {
-		return err
-	}
-	now, headErr := r.Log.Refresh(ctx, r.head)
-	switch {
-	case headErr != nil:
-		return errors.Join(err, headErr)
-	case r.head.Manifest.Seq < now.Manifest.GCFloor:
-		return &SupersededError{fmt.Sprintf("base %d is below the floor %d", r.head.Manifest.Seq, now.Manifest.GCFloor)}
-	}
-	return fmt.Errorf("%w: %w", commit.ErrDamaged, err)
 }

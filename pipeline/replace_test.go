@@ -260,7 +260,7 @@ func TestOfTwoRunsThatMeetAChangeOneConsumesIt(t *testing.T) {
 				w := changedWorld(t, policy)
 				var receipts []acked
 				_, err := w.pause(&receipts, nil, func(rival *world) { meanwhile(rival) })
-				var superseded *pipeline.SupersededError
+				var superseded *commit.SupersededError
 				if err != nil && !errors.As(err, &superseded) {
 					t.Fatal(err)
 				}
@@ -481,7 +481,7 @@ func TestAFileThatIsGoneIsAFenceOrDamage(t *testing.T) {
 		want func(err error) bool
 	}{
 		"as garbage": {garbage, func(err error) bool {
-			var superseded *pipeline.SupersededError
+			var superseded *commit.SupersededError
 			return errors.As(err, &superseded)
 		}},
 		"by hand": {func(w *world) {

@@ -40,14 +40,13 @@ var errSuperseded = errors.New("superseded")
 
 // plain gives an error that is known by its type alone a value to be known by.
 func plain(err error) error {
-	var run *pipeline.SupersededError
-	var repair *compact.SupersededError
+	var superseded *commit.SupersededError
 	var budget *batch.BudgetError
 	var partly *pipeline.PartlyCoveredError
 	var gap *files.GapError
 	var changed *files.ChangedError
 	switch {
-	case errors.As(err, &run), errors.As(err, &repair):
+	case errors.As(err, &superseded):
 		return errors.Join(err, errSuperseded)
 	case errors.As(err, &budget):
 		return errors.Join(err, errBudget)

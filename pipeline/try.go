@@ -74,7 +74,10 @@ func (t *try) read(ctx context.Context, objects []files.Object) error {
 	if err := p.dead.Close(ctx); err != nil || !t.replaces || t.gather.Empty() {
 		return err
 	}
-	return t.replace(ctx)
+	if err := t.replace(ctx); err != nil {
+		return t.Log.Absent(ctx, t.head, t.head, err)
+	}
+	return nil
 }
 
 // readable leaves out what an earlier try of the batch found not to be read: read

@@ -172,7 +172,7 @@ func (w *world) recoverer() sim.Process {
 		d := &draws{random: c.Random()}
 		var err error
 		for range 4 {
-			var superseded *pipeline.SupersededError
+			var superseded *commit.SupersededError
 			if _, err = w.invoke(c, d, invocation{}).Run(context.Background(), pipeline.Options{}); !errors.As(err, &superseded) {
 				break
 			}
@@ -289,8 +289,7 @@ func withRandom(t *testing.T) func(*sim.Client) {
 // harmless says whether a run may end with an error: the store failed, or the
 // attempt was fenced. A chain that is said to be damaged is never harmless here.
 func harmless(err error) bool {
-	var superseded *pipeline.SupersededError
-	var overtaken *compact.SupersededError
+	var superseded *commit.SupersededError
 	if errors.Is(err, commit.ErrDamaged) {
 		return false
 	}
@@ -299,5 +298,5 @@ func harmless(err error) bool {
 			return true
 		}
 	}
-	return err == nil || errors.As(err, &superseded) || errors.As(err, &overtaken) || errors.Is(err, commit.ErrExpired)
+	return err == nil || errors.As(err, &superseded) || errors.Is(err, commit.ErrExpired)
 }

@@ -24,7 +24,6 @@ import (
 	"time"
 
 	"batcher/commit"
-	"batcher/compact"
 	"batcher/localdev"
 	"batcher/localdev/chaos"
 	"batcher/object"
@@ -50,7 +49,7 @@ func code(err error) int {
 		return 70
 	case errors.Is(err, commit.ErrNoChain):
 		return 69
-	case errors.As(err, new(*compact.SupersededError)):
+	case errors.As(err, new(*commit.SupersededError)):
 		return 71
 	case errors.Is(err, commit.ErrUnresolved), errors.Is(err, object.ErrUnknown), errors.Is(err, object.ErrConflict):
 		return 75
