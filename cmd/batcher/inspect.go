@@ -129,6 +129,9 @@ type fileRow struct {
 	Bytes   int64                  `json:"bytes"`
 	SHA256  manifest.SHA256        `json:"sha256"`
 	Columns []manifest.ColumnStats `json:"columns"`
+	// Part is the value of each column that splits the table, null where the manifest
+	// has none; the whole of it is absent where no column does.
+	Part map[string]*string `json:"partition,omitempty"`
 }
 
 // listFiles is the verb files.
@@ -167,6 +170,21 @@ func listFiles(ctx context.Context, c *call, o filesOptions) error {
 			batches[f.Seq] = historyOf(m.Manifest).BatchID
 		}
 		rows[i] = fileRow{URI: r.uri(f.Key), Table: name, Seq: f.Seq, BatchID: batches[f.Seq], Rows: f.Rows, Bytes: f.Size, SHA256: f.SHA256, Columns: f.Columns}
+		if name == s.Manifest.Config.Table {
+			rows[i].Part = partition(s.Manifest.Config.PartitionBy(), f)
+		}
 	}
 	return printJSON(c, rows)
+}
+
+// partition gives a file's value for each of the columns, nil for null.
+func partition(columns []string, f manifest.File) map[string]*string {
+	part := make(map[string]*string, len(columns))
+	for _, column := range columns {
+		part[column] = nil
+		if value, there := f.Part[column]; there {
+			part[column] = &value
+		}
+	}
+	return part
 }

@@ -117,6 +117,9 @@ func (r *rooms) view(ctx context.Context, b *strings.Builder, s manifest.Snapsho
 	if err != nil {
 		return err
 	}
+	if split := s.Manifest.Config.PartitionBy(); len(split) > 0 && name == s.Manifest.Config.Table {
+		fmt.Fprintf(b, "-- Each file of %s has the rows of one partition, by columns that stand in it: %s.\n", name, strings.Join(split, ", "))
+	}
 	if len(live) == 0 {
 		fmt.Fprintf(b, "CREATE OR REPLACE VIEW %s AS SELECT NULL::VARCHAR AS _source, NULL::BIGINT AS _offset WHERE false;\n", ident(name))
 		return nil
