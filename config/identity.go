@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strings"
 
@@ -49,25 +48,6 @@ func (p *Pipeline) format() string {
 		return string(files.Format)
 	}
 	return string(files.Format) + " unnest " + files.Unnest.String()
-}
-
-// Changes says in words what this identity changes of an earlier one, one line
-// a key; none means they are equal.
-func (i Identity) Changes(earlier Identity) []string {
-	var changes []string
-	for _, key := range []struct{ name, was, is string }{
-		{"source.files.path", earlier.Source, i.Source},
-		{"source.files.format", earlier.Format, i.Format},
-		{"record_id", earlier.RecordID, i.RecordID},
-		{"table", earlier.Table, i.Table},
-		{"dead_letters.table", earlier.Dead, i.Dead},
-		{"partition_by", earlier.Split, i.Split},
-	} {
-		if key.was != key.is {
-			changes = append(changes, fmt.Sprintf("%s: was %s, is %s", key.name, key.was, key.is))
-		}
-	}
-	return changes
 }
 
 // deciding are the settings that decide what is written for given records. The
