@@ -30,9 +30,11 @@ const (
 	storedBuffer = 64 << 10
 	// freeDecoded is how much an object may hold before its ratio is judged.
 	freeDecoded = 4 << 20
-	// maxWindow is the largest zstd window accepted: what the zstd command
-	// takes by default.
-	maxWindow = 128 << 20
+	// maxWindow is the largest zstd window accepted, all of which is held in memory
+	// while an object is read. Every level of the zstd command up to 20 needs no more,
+	// and most need 8 MiB at most; 21, 22 and --long do. It does not follow the memory
+	// of a machine, so that an object is good or broken wherever it is read.
+	maxWindow = 32 << 20
 )
 
 // container reads the decoded bytes of one object and guards them. One is
@@ -93,7 +95,7 @@ func (c *container) open(stop Stopper, r io.Reader) error {
 		return c.wrap(c.gz.reset(c.buf))
 	case isZstd(head):
 		c.kind = containerZstd
-		return c.wrap(c.openZstd())
+		return c.openZstd()
 	case isBzip2(head):
 		c.kind, c.out = containerBzip2, bzip2.NewReader(c.buf)
 		return nil
@@ -152,7 +154,13 @@ func isZstd(head []byte) bool {
 		(len(head) >= 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2a, 0x4d, 0x18}))
 }
 
+// errPackAnew says what makes an object with a window too large a good one.
+var errPackAnew = errors.New("pack it anew without --long")
+
 func (c *container) openZstd() error {
+	if window := zstdWindow(c.buf); window > maxWindow {
+		return c.broken(fmt.Sprintf("zstd with a window of %d bytes, more than %d", window, maxWindow), errPackAnew)
+	}
 	if c.zs == nil {
 		zs, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
@@ -161,7 +169,27 @@ func (c *container) openZstd() error {
 		c.zs = zs
 	}
 	c.out = c.zs
-	return c.zs.Reset(c.buf)
+	return c.wrap(c.zs.Reset(c.buf))
+}
+
+// zstdWindow is the window that the first frame with data asks for, or 0 where that
+// cannot be seen ahead: then the decoder finds out, and says less.
+func zstdWindow(buf *bufio.Reader) uint64 {
+	for at := 0; at+zstd.HeaderMaxSize <= storedBuffer; {
+		head, _ := buf.Peek(at + zstd.HeaderMaxSize) // a shorter object gives what it has
+		var h zstd.Header
+		if len(head) <= at || h.Decode(head[at:]) != nil {
+			return 0
+		}
+		if h.SingleSegment { // its window is all of its content
+			return h.FrameContentSize
+		}
+		if !h.Skippable {
+			return h.WindowSize
+		}
+		at += h.HeaderSize + int(h.SkippableSize)
+	}
+	return 0
 }
 
 // Read gives decoded bytes. Its errors are io.EOF, what the store said, and

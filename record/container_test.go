@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -124,6 +125,49 @@ func TestBrokenContainers(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestAWindowOfZstdHasABound has frames whose references reach back as far as their
+// window does, so that it is really needed.
+func TestAWindowOfZstdHasABound(t *testing.T) {
+	far := func(size int) string { // a little less than size
+		seed := rand.New(rand.NewPCG(1, uint64(size)))
+		var text strings.Builder
+		for text.Len() < size-1000 {
+			fmt.Fprintf(&text, "{\"a\":\"%016x%016x\"}\n", seed.Uint64(), seed.Uint64())
+		}
+		return text.String()
+	}
+	all := far(32 << 20)
+	skipped := "\x5f\x2a\x4d\x18\x04\x00\x00\x00abcd"
+	good := zstded(t, "{\"a\":1}\n")
+	for name, c := range map[string]struct {
+		body   string
+		reason string // "" is none
+		rows   int64
+	}{
+		"all of 32 MiB is used":                     {window(t, 32<<20, all), "", 2 * int64(strings.Count(all, "\n"))},
+		"64 MiB":                                    {window(t, 64<<20, far(1<<20)), "zstd with a window of 67108864 bytes, more than 33554432", 0},
+		"128 MiB, as --long has it":                 {window(t, 128<<20, far(1<<20)), "zstd with a window of 134217728 bytes, more than 33554432", 0},
+		"64 MiB behind a skipped frame":             {skipped + window(t, 64<<20, far(1<<20)), "zstd with a window of 67108864 bytes, more than 33554432", 0},
+		"64 MiB behind another frame":               {good + window(t, 64<<20, far(1<<20)), "damaged zstd", 0},
+		"one segment of 1 TiB":                      {"\x28\xb5\x2f\xfd\xe0\x00\x00\x00\x00\x00\x01\x00\x00\x01\x00\x00", "zstd with a window of 1099511627776 bytes, more than 33554432", 0},
+		"skipped frames and nothing":                {skipped + skipped, "", 0},
+		"a skipped frame that is cut":               {skipped[:6], "truncated zstd", 0},
+		"skipped frames longer than the look ahead": {strings.Repeat(skipped, 10_000) + good, "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := record.NewDecoder(record.Options{Format: ndjson, Table: schema.New()})
+			got, err := d.Decode(context.Background(), record.Object{Source: "o"}, strings.NewReader(c.body))
+			var broken *record.BrokenError
+			switch {
+			case c.reason == "" && (err != nil || got.Records != c.rows):
+				t.Errorf("%d rows, want %d, %v", got.Records, c.rows, err)
+			case c.reason != "" && (!errors.As(err, &broken) || broken.Reason != c.reason):
+				t.Errorf("got %v, want %s", err, c.reason)
+			}
+		})
 	}
 }
 
