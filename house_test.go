@@ -95,7 +95,7 @@ var vendors = map[string]string{
 	"github.com/aws/aws-lambda-go":  "lambda",
 	"github.com/minio/minio-go/v7":  "localdev",
 	"github.com/anishathalye/":      "localdev",
-	"github.com/parquet-go/":        "datafile record/parquet thrift",
+	"github.com/parquet-go/":        "datafile record/parquet thrift table",
 	"github.com/andybalholm/brotli": "record/parquet",
 	"github.com/pierrec/lz4":        "record/parquet",
 	"github.com/twmb/franz-go":      "source/kafka",
@@ -112,7 +112,7 @@ var vendors = map[string]string{
 
 // pure are the rooms, and the deciding files, that take no store, context,
 // clock or randomness and start nothing.
-var pure = []string{"schema", "segment", "column", "thrift", "record", "record/typed", "record/avro", "record/parquet", "window", "dedup", "manifest", "commit/decide*.go", "compact/plan*.go"}
+var pure = []string{"schema", "segment", "column", "thrift", "record", "record/typed", "record/avro", "record/parquet", "window", "dedup", "manifest", "commit/decide*.go", "compact/plan*.go", "table/delta/render*.go", "table/delta/parse.go"}
 
 // noRooms are names that say nothing.
 var noRooms = []string{"util", "utils", "common", "helper", "helpers", "types", "models", "pkg", "misc", "base"}

@@ -1,0 +1,260 @@
+// Package delta projects the chain of manifests into Delta Lake tables, so that
+// other engines read exactly the committed files.
+//
+// Duty: one Delta log for each table that something was written to, with one version
+// for each manifest that touched the table; checkpoints; the state of both.
+//
+// Invariants:
+//   - the bytes of a version are a pure function of the chain: any number of
+//     projectors, from any state, write the same log;
+//   - versions are put if absent and strictly in order, so that there is never a gap;
+//   - the live files of a checkpoint are those of the manifest's live list, never a
+//     replay of the Delta log;
+//   - a checkpoint is put before the hint that names it, and never deleted while it
+//     does.
+//
+// It never changes the chain, never overwrites or renumbers a version, and never
+// builds on a commit of somebody else: a table with one is left as it is and told
+// as in conflict. It keeps no tombstones in checkpoints, so that a VACUUM by another
+// engine sees files that were removed before a checkpoint as strangers: gc of
+// batcher is what removes files.
+package delta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"batcher/commit"
+	"batcher/manifest"
+	"batcher/object"
+)
+
+// Options wire a Projector.
+type Options struct {
+	Log    *commit.Log
+	Store  object.Store // holds the pipeline
+	Clock  commit.Clock // for back-off, and to tell whether a hint is still timely
+	Logger *slog.Logger
+}
+
+// Projector rolls the Delta tables of one pipeline forward. It remembers where
+// they stand, so that a run asks the store once. It is for one goroutine; any
+// number of Projectors in any number of processes may work on the same tables.
+type Projector struct {
+	log    *commit.Log
+	store  object.Store
+	clock  commit.Clock
+	logger *slog.Logger
+
+	at     map[string]Version // last version that is known to be ours, by table
+	hinted map[string]Version // what _last_checkpoint says, by table
+	slots  map[manifest.Seq]manifest.Snapshot
+	origin *Origin
+}
+
+// New returns a Projector. It makes no request.
+func New(o Options) *Projector {
+	return &Projector{log: o.Log, store: o.Store, clock: o.Clock, logger: o.Logger,
+		at: map[string]Version{}, hinted: map[string]Version{}, slots: map[manifest.Seq]manifest.Snapshot{}}
+}
+
+// State is where one table stands.
+type State struct {
+	Table     string
+	Chain     Version // in the chain; -1: nothing was written to the table yet
+	Projected Version // last version that is ours; above Chain when a newer head was projected
+	// Oldest is when the oldest version was committed that is not projected. It is
+	// zero if there is none, and in what Publish returns.
+	Oldest   time.Time
+	Conflict *ConflictError // nil: none
+}
+
+// Lag is how many versions readers of the Delta table do not see yet.
+func (s State) Lag() int64 { return max(0, int64(s.Chain-s.Projected)) }
+
+// ConflictError says that somebody else wrote a version into the Delta log of a
+// table. Nothing is projected into the table any more, until it is published anew.
+type ConflictError struct {
+	Table   string
+	Version Version // that is not ours; there may be more
+	Engine  string  // that wrote it, as far as it says
+}
+
+// Error names the table and the version.
+func (e *ConflictError) Error() string {
+	by := ""
+	if e.Engine != "" {
+		by = " by " + e.Engine
+	}
+	return fmt.Sprintf("table %s has a foreign commit%s: version %d of its Delta log", e.Table, by, e.Version)
+}
+
+// Publish makes the Delta tables account for head, and returns their states by
+// name. Where there is nothing to do it makes two requests for each table at the
+// first call, three at a version that has a checkpoint, and none later. A table that fails does not keep others back: the
+// error joins those of all tables. Among them are *ConflictError, and errors that
+// wrap commit.ErrDamaged where the Delta log says it was made from another chain.
+// After any error, running again goes on where it stopped.
+//
+// The steps for each table, and why no two may swap:
+//  1. find the last version that is there and ours;
+//  2. put each version after it, if absent, in order: a gap makes the whole table
+//     unreadable;
+//  3. put a checkpoint, if absent, of a version that is there;
+//  4. put the hint that names it.
+func (p *Projector) Publish(ctx context.Context, head manifest.Snapshot) ([]State, error) {
+	begun := p.clock.Now()
+	if err := p.sync(ctx, p.log.Layout().Manifests()); err != nil {
+		return nil, err
+	}
+	var states []State
+	var failed []error
+	for _, table := range slices.Sorted(maps.Keys(head.Manifest.Tables)) {
+		s := State{Table: table, Chain: Version(head.Manifest.Tables[table].Version)}
+		err := p.roll(ctx, head, &s, begun)
+		if err != nil && !errors.As(err, &s.Conflict) {
+			err = fmt.Errorf("publish table %s: %w", table, err)
+		}
+		states, failed = append(states, s), append(failed, err)
+	}
+	return states, errors.Join(failed...)
+}
+
+// roll brings one table up to head.
+func (p *Projector) roll(ctx context.Context, head manifest.Snapshot, s *State, begun time.Time) error {
+	if s.Projected = -1; s.Chain < 0 {
+		return nil
+	}
+	at, known := p.at[s.Table]
+	if !known {
+		var err error
+		if at, err = p.find(ctx, head, s.Table); err != nil {
+			s.Projected = p.ours(ctx, head, s.Table, err)
+			return err
+		}
+		if at >= 0 && at < s.Chain {
+			if err := p.sync(ctx, logFolder(s.Table)); err != nil {
+				return err
+			}
+		}
+		p.at[s.Table] = at
+	}
+	s.Projected = at
+	if at > s.Chain {
+		return nil // a newer head was projected
+	}
+	if at < s.Chain {
+		seqs, err := p.path(ctx, head, s.Table, at)
+		if err != nil {
+			return err
+		}
+		for _, seq := range seqs {
+			if err := p.project(ctx, head, s.Table, seq); err != nil {
+				return err
+			}
+			s.Projected++
+			p.at[s.Table] = s.Projected
+		}
+		p.logger.Info("table published", "table", s.Table, "version", int64(s.Projected), "versions", len(seqs))
+	}
+	if at == s.Chain && s.Chain%checkpointEvery > 0 {
+		return nil // nothing was due now; what an earlier run owes, the next version pays
+	}
+	return p.checkpoint(ctx, head, s.Table, begun)
+}
+
+// Status says where every table stands, by name. It changes nothing.
+func (p *Projector) Status(ctx context.Context, head manifest.Snapshot) ([]State, error) {
+	var states []State
+	for _, table := range slices.Sorted(maps.Keys(head.Manifest.Tables)) {
+		s := State{Table: table, Chain: Version(head.Manifest.Tables[table].Version), Projected: -1}
+		var err error
+		if s.Chain >= 0 {
+			s.Projected, err = p.find(ctx, head, table)
+		}
+		if errors.As(err, &s.Conflict) {
+			s.Projected, err = p.ours(ctx, head, table, err), nil
+		}
+		if err == nil && s.Lag() > 0 {
+			s.Oldest, err = p.oldest(ctx, head, table, s.Projected)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("state of table %s: %w", table, err)
+		}
+		states = append(states, s)
+	}
+	return states, nil
+}
+
+// oldest is when the version after at was committed.
+func (p *Projector) oldest(ctx context.Context, head manifest.Snapshot, table string, at Version) (time.Time, error) {
+	seqs, err := p.path(ctx, head, table, at)
+	if err != nil {
+		return time.Time{}, err
+	}
+	first, err := p.slot(ctx, head, seqs[0])
+	if err != nil {
+		return time.Time{}, err
+	}
+	return first.Manifest.CreatedAt, nil
+}
+
+// sync makes sure that entries which somebody else made survive a loss of power
+// before anything is built on them.
+func (p *Projector) sync(ctx context.Context, folder string) error {
+	s, ok := p.store.(object.Syncer)
+	if !ok {
+		return nil
+	}
+	if err := s.Sync(ctx, folder); err != nil {
+		return fmt.Errorf("sync %s before building on it: %w", folder, err)
+	}
+	return nil
+}
+
+// maxSlots is how many manifests are kept at hand.
+const maxSlots = 16
+
+// slot reads a manifest of the chain that ends in head.
+func (p *Projector) slot(ctx context.Context, head manifest.Snapshot, seq manifest.Seq) (manifest.Snapshot, error) {
+	if seq == head.Manifest.Seq {
+		p.keep(head)
+		return head, nil
+	}
+	if s, ok := p.slots[seq]; ok {
+		return s, nil
+	}
+	s, err := p.log.Slot(ctx, seq)
+	if errors.Is(err, object.ErrNotFound) {
+		return s, fmt.Errorf("%w: manifest %d is absent: %w", commit.ErrDamaged, int64(seq), err)
+	}
+	if err == nil {
+		p.keep(s)
+	}
+	return s, err
+}
+
+// keep holds a manifest at hand: it will be the one before the next.
+func (p *Projector) keep(s manifest.Snapshot) {
+	if len(p.slots) >= maxSlots {
+		clear(p.slots)
+	}
+	p.slots[s.Manifest.Seq] = s
+}
+
+// begin reads what tables keep of the first manifest.
+func (p *Projector) begin(ctx context.Context, head manifest.Snapshot) (Origin, error) {
+	if p.origin == nil {
+		first, err := p.slot(ctx, head, 0)
+		if err != nil {
+			return Origin{}, err
+		}
+		p.origin = &Origin{first.Manifest.Pipeline, first.Manifest.CreatedAt}
+	}
+	return *p.origin, nil
+}

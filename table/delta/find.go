@@ -1,0 +1,223 @@
+package delta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"batcher/commit"
+	"batcher/manifest"
+	"batcher/object"
+)
+
+// logFolder is the folder of a table's Delta log.
+func logFolder(table string) string { return table + "/_delta_log/" }
+
+func commitKey(table string, v Version) string {
+	return fmt.Sprintf("%s%020d.json", logFolder(table), int64(v))
+}
+
+func checkpointKey(table string, v Version) string {
+	return fmt.Sprintf("%s%020d.checkpoint.parquet", logFolder(table), int64(v))
+}
+
+func hintKey(table string) string { return logFolder(table) + "_last_checkpoint" }
+
+const (
+	authorBytes = 16 << 10 // of a commit file hold the two lines that tell its author
+	maxHint     = 1 << 20  // foreign hints carry a schema
+)
+
+// author reads who wrote a version, if it is there.
+func (p *Projector) author(ctx context.Context, table string, v Version) (author, bool, error) {
+	start, _, err := object.ReadAll(ctx, p.store, commitKey(table, v), object.GetOptions{Limit: authorBytes}, authorBytes)
+	if errors.Is(err, object.ErrNotFound) {
+		return author{}, false, nil
+	}
+	if err != nil {
+		return author{}, false, fmt.Errorf("read version %d of the Delta log: %w", v, err)
+	}
+	return parseAuthor(start), true, nil
+}
+
+// hint reads _last_checkpoint; its version is -1 if there is none.
+func (p *Projector) hint(ctx context.Context, table string) (Hint, error) {
+	b, _, err := object.ReadAll(ctx, p.store, hintKey(table), object.GetOptions{}, maxHint)
+	if errors.Is(err, object.ErrNotFound) {
+		return Hint{Version: -1}, nil
+	}
+	if err != nil {
+		return Hint{}, fmt.Errorf("read the hint to the last checkpoint: %w", err)
+	}
+	h, _ := parseHint(b)
+	return h, nil
+}
+
+// find returns the last version of a table, -1 if there is none, after it has proved
+// that it is ours. In the order of what is likely: the log is where the chain is; it
+// lags by one; it lags by more. Versions are contiguous, so the last one is found
+// by galloping from a version that is known to be there.
+func (p *Projector) find(ctx context.Context, head manifest.Snapshot, table string) (Version, error) {
+	want := Version(head.Manifest.Tables[table].Version)
+	who, there, err := p.author(ctx, table, want)
+	if err != nil {
+		return -1, err
+	}
+	if there {
+		return p.findAbove(ctx, head, table, who)
+	}
+	at := want - 1
+	if at >= 0 {
+		if who, there, err = p.author(ctx, table, at); err != nil {
+			return -1, err
+		}
+	}
+	if !there {
+		if at, who, err = p.gallop(ctx, table, at); err != nil || at < 0 {
+			return at, err
+		}
+	}
+	return at, p.check(ctx, head, table, at, who)
+}
+
+// findAbove ends find where the log is as far as the chain, or further.
+func (p *Projector) findAbove(ctx context.Context, head manifest.Snapshot, table string, who author) (Version, error) {
+	at := Version(head.Manifest.Tables[table].Version)
+	if err := p.check(ctx, head, table, at, who); err != nil {
+		return -1, err
+	}
+	who, there, err := p.author(ctx, table, at+1)
+	if err != nil || !there {
+		return at, err
+	}
+	return at + 1, p.check(ctx, head, table, at+1, who)
+}
+
+// gallop finds the last version below one that is absent, from the one that the
+// hint names or from the first. Where the hint names a version that is not there,
+// the log was not written by us alone.
+func (p *Projector) gallop(ctx context.Context, table string, free Version) (Version, author, error) {
+	h, err := p.hint(ctx, table)
+	if err != nil {
+		return -1, author{}, err
+	}
+	p.hinted[table] = h.Version
+	low, last := Version(-1), author{}
+	look := func(v Version) (bool, error) {
+		who, there, err := p.author(ctx, table, v)
+		if there {
+			low, last = v, who
+		} else {
+			free = v
+		}
+		return there, err
+	}
+	if h.Version >= free && h.Version >= 0 {
+		return -1, author{}, &ConflictError{Table: table, Version: h.Version}
+	}
+	for v, step := max(h.Version, 0), Version(1); v < free; v, step = low+step, 2*step {
+		there, err := look(v)
+		if err != nil {
+			return -1, author{}, err
+		}
+		if !there && v == h.Version {
+			return -1, author{}, &ConflictError{Table: table, Version: v}
+		}
+	}
+	for free-low > 1 {
+		if _, err := look(low + (free-low)/2); err != nil {
+			return -1, author{}, err
+		}
+	}
+	return low, last, nil
+}
+
+// check proves that a version was made from this chain. Otherwise it is a
+// *ConflictError, or damage where a pipeline of this name made it from another chain.
+func (p *Projector) check(ctx context.Context, head manifest.Snapshot, table string, v Version, who author) error {
+	conflict := &ConflictError{table, v, who.Engine}
+	if !who.Ours || who.Seq < 0 {
+		return conflict
+	}
+	ours := application(head.Manifest.Pipeline)
+	t := head.Manifest.Tables[table]
+	if Version(t.Version) == v && who.Seq == t.LastSeq && who.Seq < head.Manifest.Seq-1 && who.App == ours {
+		return nil // the log is as far as the chain: no read for a hash that was compared when it was written
+	}
+	made, err := p.slot(ctx, head, who.Seq)
+	switch {
+	case errors.Is(err, object.ErrNotFound) && who.App == ours:
+		return fmt.Errorf("version %d of the Delta log was made from a manifest that is not there: %w", v, err)
+	case errors.Is(err, object.ErrNotFound):
+		return conflict
+	case err != nil:
+		return err
+	}
+	return compare(made, table, v, who)
+}
+
+// compare holds the author of a version against the manifest that should have made
+// it.
+func compare(made manifest.Snapshot, table string, v Version, who author) error {
+	m := made.Manifest
+	switch {
+	case !who.Ours || who.App != application(m.Pipeline):
+		return &ConflictError{table, v, who.Engine}
+	case who.Seq != m.Seq || who.SHA256 != made.SHA256:
+		return fmt.Errorf("%w: version %d of the Delta log was made from manifest %d with sha256 %s, the chain has manifest %d with %s",
+			commit.ErrDamaged, v, int64(who.Seq), who.SHA256, int64(m.Seq), made.SHA256)
+	case Version(m.Tables[table].Version) != v || m.Tables[table].LastSeq != m.Seq:
+		return fmt.Errorf("%w: version %d of the Delta log was made from manifest %d, which made version %d of %s",
+			commit.ErrDamaged, v, int64(m.Seq), m.Tables[table].Version, table)
+	}
+	return nil
+}
+
+// maxForeign bounds how many foreign versions are passed to find ours.
+const maxForeign = 256
+
+// ours returns the last version of a table in conflict that is ours, for people to
+// know; -1 if it is far away or there is none, or where err is no conflict.
+func (p *Projector) ours(ctx context.Context, head manifest.Snapshot, table string, err error) Version {
+	var conflict *ConflictError
+	if !errors.As(err, &conflict) {
+		return -1
+	}
+	for v := conflict.Version - 1; v >= max(0, conflict.Version-maxForeign); v-- {
+		who, there, err := p.author(ctx, table, v)
+		if err != nil {
+			return -1
+		}
+		if there && p.check(ctx, head, table, v, who) == nil {
+			return v
+		}
+		if there {
+			conflict.Version, conflict.Engine = v, who.Engine
+		}
+	}
+	return -1
+}
+
+// path returns the manifests that made the versions of a table after at, in order.
+// Each manifest says which one touched the table last, so that none between is read.
+func (p *Projector) path(ctx context.Context, head manifest.Snapshot, table string, at Version) ([]manifest.Seq, error) {
+	t := head.Manifest.Tables[table]
+	seqs := make([]manifest.Seq, t.Version-int64(at))
+	for i := len(seqs) - 1; i >= 0; i-- {
+		seqs[i] = t.LastSeq
+		before, err := p.slot(ctx, head, t.LastSeq-1)
+		if err != nil {
+			return nil, err
+		}
+		last, ok := before.Manifest.Tables[table]
+		if !ok {
+			last.Version = -1
+		}
+		if last.Version != t.Version-1 {
+			return nil, fmt.Errorf("%w: manifest %d made version %d of %s, the one before has version %d (I16)",
+				commit.ErrDamaged, int64(t.LastSeq), t.Version, table, last.Version)
+		}
+		t = last
+	}
+	return seqs, nil
+}
