@@ -2,8 +2,8 @@ package config
 
 import "batcher/schema"
 
-// choice is a scalar that takes one of a few words. Words that CLI.md names but
-// this version cannot honour yet stand in later with the reason.
+// choice is a scalar that takes one of a few words. Words that are
+// known but that this version cannot honour yet stand in later with the reason.
 type choice interface {
 	words() []string
 	later() map[string]string

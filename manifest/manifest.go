@@ -1,5 +1,5 @@
-// Package manifest has the words of the chain: Manifest, Table, File, Ref,
-// Snapshot, BatchID, and their deterministic encoding.
+// Package manifest has the words of the chain: Manifest, Table, File, Snapshot,
+// BatchID, and their deterministic encoding.
 //
 // Duty: define the numbered objects that commit a batch, field by field as in
 // docs/FORMAT.md, and Apply, the one function that says whether a manifest may
@@ -28,7 +28,8 @@ const Format = 1
 // Seq numbers the manifests of a pipeline, contiguous from 0 (genesis).
 type Seq int64
 
-// Generation counts rewinds: attempts of an older one can never commit.
+// Generation counts rewinds and adoptions: attempts of an older one can never
+// commit.
 type Generation int64
 
 // Kind is what a manifest does to the chain.
@@ -117,7 +118,7 @@ type Writer struct {
 	PID     int    `json:"pid"`
 }
 
-// Batch is what a data manifest consumed.
+// Batch is what a manifest of kind data or replace consumed.
 type Batch struct {
 	ID      BatchID                    `json:"id"`
 	Ranges  segment.List[source.Range] `json:"ranges"`
@@ -223,9 +224,9 @@ type File struct {
 }
 
 // ColumnStats are the statistics of one of the first 32 leaf columns that lie
-// in no list or map. Min and Max are exact JSON values in the form TABLES
-// gives for Delta: they are absent where the type has none, where a float
-// column holds a NaN, and where all is null.
+// in no list or map. Min and Max are JSON values in the form that docs/FORMAT.md
+// gives: they are absent where the type has none, where a float column holds a
+// NaN, and where all is null; Max of a string is absent where that is long.
 type ColumnStats struct {
 	ID    int32           `json:"id"` // field id of the leaf
 	Nulls int64           `json:"nulls"`
