@@ -16,6 +16,9 @@ import (
 // needs pytz to hand out timestamps with a time zone.
 var duckdbPackages = []string{"duckdb==1.5.5", "pytz==2025.2"}
 
+//go:embed plain.py
+var plainScript string
+
 //go:embed query.py
 var queryScript string
 
@@ -28,26 +31,32 @@ type DuckDB struct {
 // OpenDuckDB returns the reader. The first call on a machine installs it from
 // the package index into the cache folder; it needs python3 with venv.
 func OpenDuckDB(ctx context.Context) (*DuckDB, error) {
-	dir, err := toolFolder(strings.ReplaceAll(duckdbPackages[0], "==", "-"))
+	python, err := installPython(ctx, duckdbPackages)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("install duckdb: %w", err)
+	}
+	return &DuckDB{python: python}, nil
+}
+
+// installPython returns a Python that has the packages, in a folder of the cache
+// that is named after the first of them.
+func installPython(ctx context.Context, packages []string) (string, error) {
+	dir, err := toolFolder(strings.ReplaceAll(packages[0], "==", "-"))
+	if err != nil {
+		return "", err
 	}
 	python := filepath.Join(dir, "bin", "python")
 	ready := filepath.Join(dir, "ready")
-	err = once(ready, func() error {
+	return python, once(ready, func() error {
 		if err := run(ctx, "python3", "-m", "venv", dir); err != nil {
 			return err
 		}
-		args := append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, duckdbPackages...)
+		args := append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, packages...)
 		if err := run(ctx, python, args...); err != nil {
 			return err
 		}
 		return os.WriteFile(ready, nil, 0o644)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("install duckdb: %w", err)
-	}
-	return &DuckDB{python: python}, nil
 }
 
 // run runs a program and shows its output if it fails.
@@ -65,7 +74,7 @@ func run(ctx context.Context, name string, args ...string) error {
 // dates, times (in UTC, RFC 3339) and UUIDs are strings, blobs are hexadecimal
 // strings, NaN and infinities are strings; lists and structs nest; NULL is nil.
 func (d *DuckDB) Query(ctx context.Context, sql string) ([]map[string]any, error) {
-	cmd := exec.CommandContext(ctx, d.python, "-c", queryScript)
+	cmd := exec.CommandContext(ctx, d.python, "-c", plainScript+queryScript)
 	var out, errOut bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(sql), &out, &errOut
 	if err := cmd.Run(); err != nil {

@@ -1,0 +1,40 @@
+"""Answers a question about a Delta table with one of two readers, as JSON. plain.py stands before it."""
+import json
+import pathlib
+import sys
+
+question = json.load(sys.stdin)
+
+
+def ask_duckdb():
+    import duckdb
+    import duckdb_extension_delta
+
+    connection = duckdb.connect(":memory:")
+    folder = pathlib.Path(duckdb_extension_delta.__file__).parent
+    extension = next(folder.glob("extensions/*/delta.duckdb_extension"))
+    connection.execute(f"LOAD '{extension}'")
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET enable_progress_bar = false")
+    version = "" if question["version"] is None else f", version => {question['version']}"
+    connection.execute(f"CREATE VIEW t AS SELECT * FROM delta_scan('{question['table']}'{version})")
+    answers = []
+    for sql in question["sql"]:
+        result = connection.execute(sql)
+        names = [column[0] for column in result.description]
+        answers.append([{n: plain(v) for n, v in zip(names, row)} for row in result.fetchall()])
+    return {"Version": -1, "Partitions": [], "Rows": answers}
+
+
+def ask_delta_rs():
+    from deltalake import DeltaTable, QueryBuilder
+
+    table = DeltaTable(question["table"], version=question["version"])
+    answers = []
+    for sql in question["sql"]:
+        result = QueryBuilder().register("t", table).execute(sql).read_all()
+        answers.append([plain(row) for row in result.to_struct_array().to_pylist()])
+    return {"Version": table.version(), "Partitions": table.metadata().partition_columns, "Rows": answers}
+
+
+json.dump({"duckdb": ask_duckdb, "delta-rs": ask_delta_rs}[sys.argv[1]](), sys.stdout)
