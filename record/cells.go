@@ -2,10 +2,9 @@ package record
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"slices"
+	"unsafe"
 
 	"batcher/schema"
 )
@@ -17,23 +16,19 @@ type csvParser struct {
 	dialect Dialect
 	keys    [][]byte
 	nodes   []*node // by place; nil where the table has no column
+	plain   []*node // those that take the text of a cell as it stands
 	missing []*node // columns with a default that the header does not have
 	tree    *node   // the tree that nodes belong to
-	cells   []cell
-	scratch []byte
+	hand    row     // the row at hand
+	cut     bool    // the reader found its cells when it cut it
+	scratch []byte  // content of cells without quotes and escapes
 	number  []byte
-}
-
-// cell is one cell of the row at hand, without its quotes.
-type cell struct {
-	text   []byte
-	quoted bool
 }
 
 // numbered names the cells of the row at hand, and of those that follow, by their
 // place.
 func (p *csvParser) numbered() {
-	for i := range p.cells {
+	for i := range p.hand.cells {
 		p.keys = append(p.keys, []byte(columnKey(i)))
 	}
 }
@@ -43,12 +38,13 @@ func (p *csvParser) numbered() {
 // number behind it; an empty one becomes column_N.
 func (p *csvParser) name() {
 	taken := map[string]bool{}
-	for _, c := range p.cells {
-		taken[string(bytes.TrimSpace(c.text))] = true
+	var names []string
+	for i := range p.hand.cells {
+		name := string(bytes.TrimSpace(p.text(&p.hand.cells[i])))
+		names, taken[name] = append(names, name), true
 	}
 	given, numbers := map[string]bool{}, map[string]int{}
-	for i, c := range p.cells {
-		name := string(bytes.TrimSpace(c.text))
+	for i, name := range names {
 		key, fresh := name, given[name]
 		if name == "" {
 			name = columnKey(i)
@@ -65,74 +61,36 @@ func (p *csvParser) name() {
 
 // split finds the cells of a row. It fails if something stands between a
 // closing quote and the next delimiter.
-func (p *csvParser) split(row []byte) bool {
-	p.cells, p.scratch = p.cells[:0], p.scratch[:0]
-	row = bytes.TrimSuffix(row, []byte{'\r'})
-	if quote := p.dialect.Quote; quote == NoQuote || bytes.IndexByte(row, byte(quote)) < 0 {
-		p.unquotedRow(row)
-		return true
+func (p *csvParser) split(text []byte) bool {
+	if !p.found(text) {
+		p.cut = false
+		p.hand.cut(text, &p.dialect, noNewline)
 	}
-	return p.quotedRow(row)
+	p.scratch = p.scratch[:0]
+	if p.hand.wrong.code != fine {
+		p.fault = p.hand.wrong
+		return false
+	}
+	return true
 }
 
-// unquotedRow finds the cells of a row without quotes, eight bytes at a time.
-func (p *csvParser) unquotedRow(row []byte) {
-	const low7 = highBits - lowBits
-	cells, from, i := p.cells, 0, 0
-	signs := lowBits * uint64(p.dialect.Delimiter)
-	for ; i+8 <= len(row); i += 8 {
-		x := binary.LittleEndian.Uint64(row[i:]) ^ signs
-		for m := ^((x&low7 + low7) | x | low7); m != 0; m &= m - 1 {
-			end := i + bits.TrailingZeros64(m)>>3
-			cells = append(cells, cell{text: row[from:end]})
-			from = end + 1
-		}
-	}
-	for ; i < len(row); i++ {
-		if row[i] == p.dialect.Delimiter {
-			cells = append(cells, cell{text: row[from:i]})
-			from = i + 1
-		}
-	}
-	cells = append(cells, cell{text: row[from:]})
-	p.cells = cells
+// found says whether the reader found the cells of a row when it cut it.
+func (p *csvParser) found(text []byte) bool {
+	return p.cut && len(text) == len(p.hand.text) && unsafe.SliceData(text) == unsafe.SliceData(p.hand.text)
 }
 
-func (p *csvParser) quotedRow(row []byte) bool {
+// text is the content of a cell of the row at hand.
+func (p *csvParser) text(c *cell) []byte {
+	content := p.hand.text[c.from:c.to]
+	if c.form == escaped {
+		return p.unescaped(content)
+	}
+	return content
+}
+
+// unescaped returns the content of a cell with quotes or escapes in it.
+func (p *csvParser) unescaped(content []byte) []byte {
 	d := &p.dialect
-	for i := 0; ; i++ {
-		end := i
-		if i < len(row) && int(row[i]) == d.Quote {
-			if end = d.closing(row, i+1); end < 0 {
-				return p.miscut(openQuote, i)
-			}
-			if end < len(row) && row[end] != d.Delimiter {
-				return p.miscut(badQuote, end)
-			}
-			p.cells = append(p.cells, cell{p.unquoted(row[i+1 : end-1]), true})
-		} else {
-			end += indexEither(row[i:], d.Delimiter, d.Delimiter)
-			p.cells = append(p.cells, cell{text: row[i:end]})
-		}
-		if i = end; i == len(row) {
-			return true
-		}
-	}
-}
-
-func (p *csvParser) miscut(why code, at int) bool {
-	if p.scanner != nil {
-		p.fail(why, at)
-	}
-	return false
-}
-
-// unquoted returns the content of a quoted cell.
-func (p *csvParser) unquoted(content []byte) []byte {
-	d := &p.dialect
-	if bytes.IndexByte(content, byte(d.Quote)) < 0 && (d.Escape == 0 || bytes.IndexByte(content, d.Escape) < 0) {
-		return content
-	}
 	from := len(p.scratch)
 	for i := 0; i < len(content); i++ {
 		if c := content[i]; (int(c) == d.Quote || c == d.Escape && d.Escape != 0) && i+1 < len(content) {
@@ -145,20 +103,20 @@ func (p *csvParser) unquoted(content []byte) []byte {
 
 // fits says whether the row at hand has a cell for each key.
 func (p *csvParser) fits() bool {
-	if len(p.cells) == len(p.keys) {
+	if len(p.hand.cells) == len(p.keys) {
 		return true
 	}
-	p.fault = fault{code: ragged, at: len(p.cells), want: len(p.keys)}
+	p.fault = fault{code: ragged, at: len(p.hand.cells), want: len(p.keys)}
 	return false
 }
 
 // null says whether a cell says nothing.
-func (p *csvParser) null(c cell) bool {
-	if c.quoted {
+func (p *csvParser) null(c *cell, text []byte) bool {
+	if c.form != bare {
 		return false
 	}
 	for _, null := range p.dialect.Null {
-		if string(c.text) == null {
+		if string(text) == null {
 			return true
 		}
 	}
@@ -205,8 +163,16 @@ func (p *csvParser) scan(rec *record) bool {
 	for _, n := range p.missing {
 		p.miss(n, 0, 0)
 	}
-	for i, c := range p.cells {
-		if !p.null(c) && !p.take(c.text, p.nodes[i], p.keys[i]) {
+	for i := range p.hand.cells {
+		c := &p.hand.cells[i]
+		text := p.text(c)
+		if p.null(c, text) {
+			continue
+		}
+		if n := p.plain[i]; n != nil && p.fill(text, n) {
+			continue
+		}
+		if !p.take(text, p.nodes[i], p.keys[i]) {
 			return false
 		}
 	}
@@ -214,9 +180,15 @@ func (p *csvParser) scan(rec *record) bool {
 	return true
 }
 
+// marked says whether the numbers of a column have another decimal sign than a
+// point.
+func (p *csvParser) marked(n *node) bool {
+	return p.dialect.Decimal != '.' && (n.kind == schema.Float64 || n.kind == schema.Decimal)
+}
+
 // take reads a cell that is not null.
 func (p *csvParser) take(text []byte, n *node, key []byte) bool {
-	if p.dialect.Decimal == '.' || n == nil || n.kind != schema.Float64 && n.kind != schema.Decimal {
+	if n == nil || !p.marked(n) {
 		return p.cell(text, n, key)
 	}
 	if number := p.pointed(text); number != nil && p.fill(number, n) {
@@ -227,9 +199,14 @@ func (p *csvParser) take(text []byte, n *node, key []byte) bool {
 
 // resolve finds the nodes of the keys in a tree that is new.
 func (p *csvParser) resolve() {
-	p.tree, p.nodes = p.root, p.nodes[:0]
+	p.tree, p.nodes, p.plain = p.root, p.nodes[:0], p.plain[:0]
 	for _, key := range p.keys {
-		p.nodes = append(p.nodes, p.root.at(string(key)))
+		n := p.root.at(string(key))
+		p.nodes = append(p.nodes, n)
+		if n != nil && (n.kind.IsNested() || n.kind == schema.JSON || n.kind == schema.None || p.marked(n)) {
+			n = nil
+		}
+		p.plain = append(p.plain, n)
 	}
 	p.missing = p.missing[:0]
 	for _, n := range p.root.fields {
@@ -245,12 +222,14 @@ func (p *csvParser) observe(_ *record, _ when) {
 	l := p.learner
 	l.records++
 	l.root.SeeObject(l.records)
-	for i, c := range p.cells {
-		if p.null(c) {
+	for i := range p.hand.cells {
+		c := &p.hand.cells[i]
+		text := p.text(c)
+		if p.null(c, text) {
 			continue
 		}
 		if child := l.root.SeeKey(p.keys[i], rootKeys(l.rules)); child != nil {
-			child.See(p.class(c.text))
+			child.See(p.class(text))
 		}
 	}
 }

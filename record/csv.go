@@ -144,6 +144,9 @@ func (c *csvReader) next(rec *record) error {
 		return nil
 	}
 	for {
+		if c.whole(rec) {
+			return nil
+		}
 		pos := c.pos
 		line, size, length, err := c.line(c.max)
 		if err != nil {
@@ -170,13 +173,28 @@ func (c *csvReader) next(rec *record) error {
 	}
 }
 
+// whole cuts the next row, with its cells, if all of it is in memory.
+func (c *csvReader) whole(rec *record) bool {
+	text := c.rest()
+	text = text[:min(len(text), c.max+1)]
+	end, ends := c.by.hand.cut(text, &c.dialect, int(c.newline))
+	raw := c.by.hand.text
+	if c.by.cut = ends && !c.dialect.blank(raw); !c.by.cut {
+		return false
+	}
+	pos := c.pos
+	c.advance(end)
+	*rec = record{pos: pos, next: c.pos, raw: raw, length: int64(len(raw)), valid: utf8.Valid(raw), by: c.by}
+	return true
+}
+
 // quoted finds the end of a row with quotes in it, whose first line is line bytes
 // long, with its end size bytes. When the row does not end within what a record
 // may be long, the first line is a bad row and the next one begins a row.
 func (c *csvReader) quoted(rec *record, line, size int) (whole int, err error) {
 	for {
 		text := c.rest()[:min(len(c.rest()), c.max+1)]
-		end, ends := c.dialect.extent(text)
+		end, ends := c.by.hand.cut(text, &c.dialect, int(c.newline))
 		switch {
 		case ends:
 			rec.raw = text[:end-1]

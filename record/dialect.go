@@ -58,48 +58,31 @@ func (d *Dialect) blank(line []byte) bool {
 	return len(bytes.TrimSuffix(line, []byte{'\r'})) == 0 || d.Comment != 0 && line[0] == d.Comment
 }
 
-// extent returns how long the row at the head of text is, newline included, and
-// whether it ends there. Text that ends outside of quotes without a newline is
-// a row too, at the end of the object; inside of quotes end is -1.
-func (d *Dialect) extent(text []byte) (end int, ends bool) {
-	for i := 0; ; i++ {
-		if i < len(text) && int(text[i]) == d.Quote {
-			if i = d.closing(text, i+1); i < 0 {
-				return -1, false
-			}
+// closing returns the index behind the quote that ends the cell whose content
+// begins at i, or -1, and how the content is written.
+func (d *Dialect) closing(text []byte, i int) (end int, as form) {
+	quote := byte(d.Quote)
+	for as = quoted; i <= len(text); as = escaped {
+		if i += d.mark(text[i:]); i >= len(text) {
+			break
 		}
-		if i += indexEither(text[i:], d.Delimiter, d.newline); i == len(text) {
-			return i, false
+		if text[i] == quote && (i+1 == len(text) || text[i+1] != quote) {
+			return i + 1, as
 		}
-		if text[i] == d.newline {
-			return i + 1, true
-		}
+		i += 2
 	}
+	return -1, as
 }
 
-// closing returns the index behind the quote that ends the cell whose content
-// begins at i, or -1.
-func (d *Dialect) closing(text []byte, i int) int {
-	quote := byte(d.Quote)
-	escape := d.Escape
-	if escape == 0 {
-		escape = quote
+// mark returns the index of the first quote or escape in text, or its length.
+func (d *Dialect) mark(text []byte) int {
+	if d.Escape != 0 {
+		return indexEither(text, byte(d.Quote), d.Escape)
 	}
-	for {
-		switch i += indexEither(text[i:], quote, escape); {
-		case i >= len(text):
-			return -1
-		case text[i] != quote:
-			i += 2
-		case i+1 < len(text) && text[i+1] == quote:
-			i += 2
-		default:
-			return i + 1
-		}
-		if i > len(text) {
-			return -1
-		}
+	if at := bytes.IndexByte(text, byte(d.Quote)); at >= 0 {
+		return at
 	}
+	return len(text)
 }
 
 // indexEither returns the index of the first a or b in text, or its length.
@@ -165,25 +148,23 @@ func (d Dialect) likely(head []byte) byte {
 // agreement returns how many cells the first row of the head has, or 0 if it
 // cannot be split, and how many of the rows have as many.
 func (d Dialect) agreement(head []byte) (width, times int) {
-	p := csvParser{dialect: d}
+	var r row
 	for rows := 0; len(head) > 0 && rows < sniffed; {
-		end, _ := d.extent(head)
+		end, _ := r.cut(head, &d, int(d.newline))
 		if end < 0 {
 			break
 		}
-		row := bytes.TrimSuffix(head[:end], []byte{d.newline})
 		head = head[end:]
-		if d.blank(row) {
+		if d.blank(r.text) {
 			continue
 		}
-		whole := p.split(row)
 		switch {
-		case rows == 0 && !whole:
+		case rows == 0 && r.wrong.code != fine:
 			return 0, 0
 		case rows == 0:
-			width = len(p.cells)
+			width = len(r.cells)
 		}
-		if whole && len(p.cells) == width {
+		if r.wrong.code == fine && len(r.cells) == width {
 			times++
 		}
 		rows++
