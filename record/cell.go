@@ -1,10 +1,6 @@
 package record
 
-import (
-	"strconv"
-
-	"batcher/schema"
-)
+import "batcher/schema"
 
 // at returns the node of a key, or nil.
 func (n *node) at(key string) *node {
@@ -202,41 +198,4 @@ func plainWhole(text []byte) (v int64, ok bool) {
 		v = -v
 	}
 	return v, true
-}
-
-// surelyExact is how many decimal digits any double gives back.
-const surelyExact = 15
-
-// cellFloat returns the number that text is if printing it without exponent
-// gives the text again.
-func cellFloat(text []byte) (float64, bool) {
-	digits := text
-	if len(digits) > 0 && digits[0] == '-' {
-		digits = digits[1:]
-	}
-	point := -1
-	for i, c := range digits {
-		if c == '.' && point < 0 {
-			point = i
-		} else if c < '0' || c > '9' {
-			return 0, false
-		}
-	}
-	last := len(digits) - 1
-	size := last // digits
-	if point < 0 {
-		size++
-	}
-	switch {
-	case last < 0, point == 0, point == last, point > 0 && digits[last] == '0':
-		return 0, false
-	case digits[0] == '0' && point != 1 && len(text) > 1:
-		return 0, false
-	}
-	v, ok := float(text)
-	if !ok || size <= surelyExact {
-		return v, ok
-	}
-	var buf [400]byte
-	return v, string(strconv.AppendFloat(buf[:0], v, 'f', -1, 64)) == string(text)
 }
