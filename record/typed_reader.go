@@ -117,6 +117,11 @@ type Sized interface {
 // compressed as a whole or its reader is not Sized.
 const maxHeld = 64 << 20
 
+// maxWhole is how large a Parquet file may be that is held though its reader is
+// Sized: the bytes that are hashed are then the ones that rows come from, in one
+// request to a store instead of two passes and a request for each piece of a column.
+const maxWhole = 8 << 20
+
 // openTyped opens a container with types of its own, the head of which is in the
 // window.
 func (d *Decoder) openTyped(_ Object, kind Kind) (reader, error) {
@@ -134,15 +139,18 @@ func (d *Decoder) openTyped(_ Object, kind Kind) (reader, error) {
 }
 
 func (d *Decoder) openParquet(r io.Reader, limits parquet.Limits) (rows, error) {
+	var held bytes.Buffer
 	if at, ok := d.in.stored.r.(Sized); ok && d.in.kind == containerPlain {
-		return parquet.NewReader(at, at.Size(), limits)
+		if at.Size() > maxWhole {
+			return parquet.NewReader(at, at.Size(), limits)
+		}
+		held.Grow(int(at.Size()) + bytes.MinRead)
 	}
-	held, err := io.ReadAll(io.LimitReader(r, maxHeld+1))
-	if err != nil {
+	if _, err := held.ReadFrom(io.LimitReader(r, maxHeld+1)); err != nil {
 		return nil, err
 	}
-	if len(held) > maxHeld {
+	if held.Len() > maxHeld {
 		return nil, d.in.broken(fmt.Sprintf("a Parquet file of more than %d bytes that cannot be read from its end", maxHeld), nil)
 	}
-	return parquet.NewReader(bytes.NewReader(held), int64(len(held)), limits)
+	return parquet.NewReader(bytes.NewReader(held.Bytes()), int64(held.Len()), limits)
 }
