@@ -188,7 +188,7 @@ func (c *chunk) finishDictionary(e *encoder) error {
 		}),
 	}
 	how := thorough
-	page, err := e.page(&h, c.dict.plain, &how)
+	page, err := e.page(&h, content{bytes: c.dict.plain}, &how)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (c *chunk) finishPage(e *encoder) error {
 	if c.def.n == 0 {
 		return nil
 	}
-	encoding, err := e.body(c)
+	body, encoding, err := e.body(c)
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (c *chunk) finishPage(e *encoder) error {
 			Statistics: format.Statistics{NullCount: nulls},
 		}),
 	}
-	page, err := e.page(&h, e.raw, &c.effort)
+	page, err := e.page(&h, body, &c.effort)
 	if err != nil {
 		return err
 	}

@@ -15,21 +15,24 @@ type compressor struct {
 
 // effort is how hard zstd looks for repetitions in the pages of one column. It
 // is decided once, by the first large page of the column in the file. Text is
-// worth the thorough way; for numbers and random identifiers, where it finds
-// little more, the light one takes half the time.
+// worth the thorough way; for most numbers and random identifiers, where it finds
+// little more, the light one takes half the time. Not to look at all takes a
+// tenth.
 type effort uint8
 
 // The efforts.
 const (
-	untried effort = iota
-	light
-	thorough
+	untried  effort = iota
+	coded           // nothing is repeated
+	striped         // strings of one length repeat only what all of them share
+	light           // look where the last bytes were seen last
+	thorough        // look twice: for long repetitions and for short ones
 )
 
 const (
 	trialBytes = 16 << 10  // smaller pages decide nothing and are compressed thoroughly
 	trialMax   = 256 << 10 // of a larger page only so much is tried
-	trialGain  = 6         // percent of the light size that the thorough way must save
+	trialGain  = 6         // percent of the size that the thorough way must save
 )
 
 // newCompressor returns the codec.
@@ -64,14 +67,51 @@ func newZstd(level zstd.EncoderLevel) (*zstd.Encoder, error) {
 	)
 }
 
-// try compresses the head of a page both ways.
-func (e *encoder) try(body []byte) effort {
-	body = body[:min(len(body), trialMax)]
-	e.packed = e.light.EncodeAll(body, e.packed[:0])
-	quick := len(e.packed)
-	e.packed = e.thorough.EncodeAll(body, e.packed[:0])
-	if len(e.packed)*100 > quick*(100-trialGain) {
-		return light
+// pack compresses a body of a page as zstd, with an effort that it decides when
+// it is not yet.
+func (e *encoder) pack(body content, how *effort) []byte {
+	if *how == untried && len(body.bytes) >= trialBytes {
+		*how = e.try(body)
 	}
-	return thorough
+	switch *how {
+	case coded:
+		e.packed = e.framer.codedFrame(e.packed[:0], body.bytes)
+		if len(e.packed) > len(body.bytes)/4*3 {
+			return e.packed
+		}
+		return e.search(e.light, body) // so uneven that it is another kind of page
+	case striped:
+		if s := stripesOf(body.bytes, body.texts); s.count > 0 {
+			e.packed = e.framer.stripedFrame(e.packed[:0], body.bytes, s)
+			return e.packed
+		}
+		return e.search(e.light, body)
+	case light:
+		return e.search(e.light, body)
+	}
+	return e.search(e.thorough, body)
+}
+
+// search compresses a body by an encoder that looks for repetitions.
+func (e *encoder) search(z *zstd.Encoder, body content) []byte {
+	e.packed = z.EncodeAll(body.bytes, e.packed[:0])
+	return e.packed
+}
+
+// try compresses the head of a page in all ways. Where the light way does not
+// halve it, the thorough one takes ten times as long and is not tried.
+func (e *encoder) try(body content) effort {
+	body.bytes = body.bytes[:min(len(body.bytes), trialMax)]
+	best, size := light, len(e.search(e.light, body))
+	halved := size <= len(body.bytes)/2
+	for how := coded; how < light; how++ {
+		h := how
+		if n := len(e.pack(body, &h)); n < size {
+			best, size = how, n
+		}
+	}
+	if halved && len(e.search(e.thorough, body))*100 <= size*(100-trialGain) {
+		return thorough
+	}
+	return best
 }

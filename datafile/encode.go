@@ -13,6 +13,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
+	"batcher/column"
 	"batcher/schema"
 )
 
@@ -20,6 +21,7 @@ import (
 // that this needs meanwhile.
 type encoder struct {
 	*compressor
+	framer  framer
 	raw     []byte // body of the page in hand, not compressed
 	packed  []byte // the same, compressed
 	scratch []byte // what the library encodes into
@@ -31,14 +33,20 @@ type encoder struct {
 // compactProtocol is how Parquet writes headers and footers. It has no state.
 var compactProtocol thrift.CompactProtocol
 
+// content is what a page holds, not compressed.
+type content struct {
+	bytes []byte
+	texts int // where PLAIN strings begin, up to the end; the end when there are none
+}
+
 // page compresses a body with an effort and returns header and body in memory of
 // their own.
-func (e *encoder) page(h *format.PageHeader, body []byte, how *effort) ([]byte, error) {
-	if len(body) > maxPageBytes {
-		return nil, fmt.Errorf("page of %d bytes", len(body))
+func (e *encoder) page(h *format.PageHeader, body content, how *effort) ([]byte, error) {
+	if len(body.bytes) > maxPageBytes {
+		return nil, fmt.Errorf("page of %d bytes", len(body.bytes))
 	}
 	packed := e.compress(body, how)
-	h.UncompressedPageSize = int32(len(body))
+	h.UncompressedPageSize = int32(len(body.bytes))
 	h.CompressedPageSize = int32(len(packed))
 	h.CRC = int32(crc32.ChecksumIEEE(packed))
 	e.header.Reset()
@@ -51,46 +59,39 @@ func (e *encoder) page(h *format.PageHeader, body []byte, how *effort) ([]byte, 
 }
 
 // compress returns body compressed; the result is good until the next call.
-func (e *encoder) compress(body []byte, how *effort) []byte {
+func (e *encoder) compress(body content, how *effort) []byte {
 	switch e.codec {
 	case format.Zstd:
-		if *how == untried && len(body) >= trialBytes {
-			*how = e.try(body)
-		}
-		z := e.thorough
-		if *how == light {
-			z = e.light
-		}
-		e.packed = z.EncodeAll(body, e.packed[:0])
+		return e.pack(body, how)
 	case format.Snappy:
-		if n := snappy.MaxEncodedLen(len(body)); cap(e.packed) < n {
+		if n := snappy.MaxEncodedLen(len(body.bytes)); cap(e.packed) < n {
 			e.packed = make([]byte, n)
 		}
-		e.packed = snappy.Encode(e.packed[:cap(e.packed)], body)
-	default:
-		return body
+		e.packed = snappy.Encode(e.packed[:cap(e.packed)], body.bytes)
+		return e.packed
 	}
-	return e.packed
+	return body.bytes
 }
 
-// body encodes the open page of c into e.raw and says how its values stand
-// there.
-func (e *encoder) body(c *chunk) (format.Encoding, error) {
-	var err error
+// body encodes the open page of c and says how its values stand there.
+func (e *encoder) body(c *chunk) (body content, encoding format.Encoding, err error) {
 	if e.raw, e.scratch, err = c.rep.encode(e.raw[:0], c.leaf.MaxRep, e.scratch); err != nil {
-		return 0, fmt.Errorf("repetition levels: %w", err)
+		return body, 0, fmt.Errorf("repetition levels: %w", err)
 	}
 	if e.raw, e.scratch, err = c.def.encode(e.raw, c.leaf.MaxDef, e.scratch); err != nil {
-		return 0, fmt.Errorf("definition levels: %w", err)
+		return body, 0, fmt.Errorf("definition levels: %w", err)
 	}
-	if c.values == 0 {
-		return format.Plain, nil // nothing to encode: no reader can trip over it
+	levels := len(e.raw)
+	if c.values > 0 { // else a reader might trip over an encoding of nothing
+		if encoding, err = e.values(c); err != nil {
+			return body, 0, fmt.Errorf("values: %w", err)
+		}
 	}
-	encoding, err := e.values(c)
-	if err != nil {
-		return 0, fmt.Errorf("values: %w", err)
+	body = content{bytes: e.raw, texts: len(e.raw)}
+	if encoding == format.Plain && column.Width(c.kind) == 0 {
+		body.texts = levels
 	}
-	return encoding, nil
+	return body, encoding, nil
 }
 
 // values appends the values of the open page of c to e.raw.
