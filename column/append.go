@@ -3,6 +3,7 @@ package column
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"batcher/schema"
 )
@@ -16,8 +17,8 @@ import (
 // says so with rep 0.
 type Filler struct {
 	Vector
-	rows  int // rows covered
-	entry int // len(Def) before the latest row
+	rows  int // MaxRep > 0: rows covered; else they are len(Def)
+	entry int // MaxRep > 0: len(Def) before the latest row
 	plain int // len(Plain) before the latest row
 }
 
@@ -46,21 +47,32 @@ func (f *Filler) Swap(used *Vector) *Vector {
 
 // Pad makes the vector cover rows rows, null where nothing was appended.
 func (f *Filler) Pad(rows int) {
-	n := rows - f.rows
+	n := rows - f.covered()
 	if n <= 0 {
 		return
 	}
 	f.Def = appendZeros(f.Def, n)
 	if f.MaxRep > 0 {
 		f.Rep = appendZeros(f.Rep, n)
+		f.rows = rows
 	}
-	f.rows = rows
+}
+
+// covered is how many rows have entries.
+func (f *Filler) covered() int {
+	if f.MaxRep == 0 {
+		return len(f.Def)
+	}
+	return f.rows
 }
 
 // Drop takes back everything that row, the latest one, appended.
 func (f *Filler) Drop(row int) {
-	if f.rows <= row {
+	if f.covered() <= row {
 		return
+	}
+	if f.MaxRep == 0 {
+		f.entry = row
 	}
 	for _, d := range f.Def[f.entry:] {
 		if d == f.MaxDef {
@@ -70,8 +82,8 @@ func (f *Filler) Drop(row int) {
 	f.Def, f.Plain = f.Def[:f.entry], f.Plain[:f.plain]
 	if f.MaxRep > 0 {
 		f.Rep = f.Rep[:f.entry]
+		f.rows = row
 	}
-	f.rows = row
 }
 
 // Null appends an entry that holds no value: def says how deep it reaches.
@@ -113,9 +125,23 @@ func (f *Filler) Decimal(row int, rep uint8, v [16]byte) {
 // Bytes appends a value of a String, JSON or Bytes column.
 func (f *Filler) Bytes(row int, rep uint8, v []byte) {
 	f.present(row, rep)
-	f.Plain = binary.LittleEndian.AppendUint32(f.Plain, uint32(len(v)))
-	f.Plain = append(f.Plain, v...)
+	n := len(f.Plain)
+	if cap(f.Plain)-n < 4+len(v)+wide {
+		f.Plain = slices.Grow(f.Plain, 4+len(v)+wide)
+	}
+	p := f.Plain[:n+4+len(v)]
+	binary.LittleEndian.PutUint32(p[n:], uint32(len(v)))
+	if len(v) <= wide && cap(v) >= wide {
+		*(*[wide]byte)(p[n+4 : n+4+wide]) = [wide]byte(v[:wide])
+	} else {
+		copy(p[n+4:], v)
+	}
+	f.Plain = p
 }
+
+// wide is up to where strings are copied as if they were that long, which costs
+// less than to ask how long they are. What is behind them is written later.
+const wide = 32
 
 func (f *Filler) present(row int, rep uint8) {
 	f.enter(row, rep)
@@ -125,10 +151,17 @@ func (f *Filler) present(row int, rep uint8) {
 
 // enter begins the row's part of the vector with its first entry.
 func (f *Filler) enter(row int, rep uint8) {
+	if f.MaxRep > 0 || len(f.Def) < row {
+		f.repeat(row, rep)
+		return
+	}
+	f.plain = len(f.Plain)
+}
+
+// repeat is enter behind a gap or in a list.
+func (f *Filler) repeat(row int, rep uint8) {
 	if rep == 0 {
-		if f.rows < row {
-			f.Pad(row)
-		}
+		f.Pad(row)
 		f.rows, f.entry, f.plain = row+1, len(f.Def), len(f.Plain)
 	}
 	if f.MaxRep > 0 {

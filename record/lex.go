@@ -19,7 +19,7 @@ const (
 
 // space skips white space.
 func space(d []byte, i int) int {
-	for i < len(d) && (d[i] == ' ' || d[i] == '\t' || d[i] == '\r' || d[i] == '\n') {
+	for i < len(d) && d[i] <= ' ' && (d[i] == ' ' || d[i] == '\t' || d[i] == '\r' || d[i] == '\n') {
 		i++
 	}
 	return i
@@ -28,37 +28,42 @@ func space(d []byte, i int) int {
 // stringEnd returns the index of the quote that closes a string whose content
 // begins at i, and whether there are escapes in it, which it does not check.
 func stringEnd(d []byte, i int) (end int, escaped bool) {
-	for {
-		for i+8 <= len(d) {
-			v := binary.LittleEndian.Uint64(d[i:])
-			q := v ^ (lowBits * '"')
-			b := v ^ (lowBits * '\\')
-			m := ((q - lowBits) &^ q) | ((b - lowBits) &^ b) | ((v - lowBits*0x20) &^ v)
-			if m &= highBits; m != 0 {
-				i += bits.TrailingZeros64(m) >> 3
-				break
-			}
+	for i+8 <= len(d) {
+		v := binary.LittleEndian.Uint64(d[i:])
+		// The lowest bit that is set marks the first find: borrows only reach upwards.
+		m := ((v ^ lowBits*'"') - lowBits) | ((v ^ lowBits*'\\') - lowBits) | (v - lowBits*0x20)
+		if m &= highBits &^ v; m == 0 {
 			i += 8
+			continue
 		}
-		for i < len(d) && d[i] != '"' && d[i] != '\\' && d[i] >= 0x20 {
-			i++
-		}
-		if i >= len(d) {
-			return ^len(d), escaped
-		}
-		switch d[i] {
-		case '"':
+		i += bits.TrailingZeros64(m) >> 3
+		if d[i] == '"' {
 			return i, escaped
-		case '\\':
-			escaped = true
-			i += 2
-			if i > len(d) {
-				return ^len(d), escaped
-			}
-		default:
+		}
+		if d[i] != '\\' {
 			return ^i, escaped
 		}
+		escaped = true
+		i += 2
 	}
+	return stringTail(d, i, escaped)
+}
+
+// stringTail is stringEnd near the end of d.
+func stringTail(d []byte, i int, escaped bool) (int, bool) {
+	for i < len(d) {
+		switch c := d[i]; {
+		case c == '"':
+			return i, escaped
+		case c == '\\':
+			escaped = true
+			i++
+		case c < 0x20:
+			return ^i, escaped
+		}
+		i++
+	}
+	return ^len(d), escaped
 }
 
 // escape decodes the escape at the backslash d[i]. why says what is wrong if it

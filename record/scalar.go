@@ -77,6 +77,12 @@ func (s *scanner) longInteger(d []byte, i int) (v int64, end int, ok bool) {
 }
 
 func (s *scanner) number(d []byte, i int, n *node, rep, def uint8) int {
+	if n.kind == schema.Float64 {
+		if v, end, ok := shortFloat(d, i); ok {
+			n.leaf.Float64(s.row, rep, v)
+			return end
+		}
+	}
 	end, isWhole := number(d, i)
 	if end < 0 {
 		return s.misfit(d, i, n, rep, def)

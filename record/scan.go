@@ -1,8 +1,6 @@
 package record
 
 import (
-	"bytes"
-
 	"batcher/column"
 	"batcher/schema"
 )
@@ -139,8 +137,8 @@ func (s *scanner) object(d []byte, i int, n *node, rep uint8) int {
 	}
 	for {
 		f := int(n.next[prev])
-		if f < len(n.keys) && bytes.HasPrefix(d[i:], n.keys[f]) {
-			i += len(n.keys[f])
+		if f < len(n.keys) && n.keys[f].stands(d, i) {
+			i += len(n.keys[f].text)
 		} else if f, i = s.key(d, i, n, prev); i < 0 {
 			return i
 		}
@@ -195,6 +193,12 @@ func (s *scanner) miss(n *node, rep, def uint8) {
 // field and the index behind the colon or, for an unknown key, -1 and the index
 // behind the value.
 func (s *scanner) key(d []byte, i int, n *node, prev int) (field, next int) {
+	// Where the expected key is missing, the one behind it is likely.
+	if f := n.next[prev]; int(f) < len(n.keys) {
+		if f = n.next[f]; int(f) < len(n.keys) && n.keys[f].stands(d, i) {
+			return int(f), i + len(n.keys[f].text)
+		}
+	}
 	if i >= len(d) || d[i] != '"' {
 		return -1, s.syntax(i)
 	}

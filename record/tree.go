@@ -1,6 +1,10 @@
 package record
 
 import (
+	"bytes"
+	"encoding/binary"
+	"math"
+
 	"batcher/column"
 	"batcher/schema"
 )
@@ -33,7 +37,7 @@ type node struct {
 	// Struct. next[i] is the field that followed field i last time, next[len]
 	// the first one; keys holds `"key":` for a look ahead.
 	fields []*node
-	keys   [][]byte
+	keys   []expected
 	byKey  map[string]int32
 	next   []int32
 	seen   []uint64 // epoch in which the field was seen
@@ -103,18 +107,47 @@ func (b *builder) fields(n *node, fields []schema.Field, rep uint8, pins *schema
 func (n *node) append(c *node, key string) {
 	n.byKey[key] = int32(len(n.fields))
 	n.fields = append(n.fields, c)
-	n.keys = append(n.keys, expected(key))
+	n.keys = append(n.keys, expect(key))
 }
 
-// expected returns the bytes by which a key is known at once. Keys that have to
-// be escaped are looked up instead.
-func expected(key string) []byte {
+// expected is a key, in quotes and with its colon, by which a field is known at
+// once. Keys that have to be escaped are looked up instead.
+type expected struct {
+	text       []byte
+	head, mask uint64 // the first 8 bytes of text, and which there are
+	tail       uint64 // the last 8 bytes of text, if there are as many
+}
+
+func expect(key string) expected {
 	for i := 0; i < len(key); i++ {
 		if key[i] < 0x20 || key[i] == '"' || key[i] == '\\' {
-			return []byte{0}
+			return expected{text: []byte{0}, head: 1} // no JSON begins so
 		}
 	}
-	return []byte(`"` + key + `":`)
+	e := expected{text: []byte(`"` + key + `":`), mask: math.MaxUint64}
+	var head [8]byte
+	if n := copy(head[:], e.text); n < 8 {
+		e.mask = 1<<(8*n) - 1
+	} else {
+		e.tail = binary.LittleEndian.Uint64(e.text[len(e.text)-8:])
+	}
+	e.head = binary.LittleEndian.Uint64(head[:])
+	return e
+}
+
+// stands says whether the key stands at d[i:].
+func (e *expected) stands(d []byte, i int) bool {
+	if i+8 > len(d) {
+		return bytes.HasPrefix(d[i:], e.text)
+	}
+	if binary.LittleEndian.Uint64(d[i:])&e.mask != e.head {
+		return false
+	}
+	end := i + len(e.text)
+	if end <= i+8 {
+		return true
+	}
+	return end <= len(d) && binary.LittleEndian.Uint64(d[end-8:]) == e.tail && (end <= i+16 || bytes.Equal(d[i:end], e.text))
 }
 
 func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uint8, pins *schema.Pinned) *node {

@@ -118,7 +118,7 @@ func (p *typedParser) object(in typed.Cursor, n *node, rep uint8) bool {
 // prev last time, or -1.
 func (n *node) follow(prev int, key []byte) int {
 	if f := int(n.next[prev]); f < len(n.keys) {
-		if k := n.keys[f]; len(k) == len(key)+3 && bytes.Equal(k[1:len(k)-2], key) {
+		if k := n.keys[f].text; len(k) == len(key)+3 && bytes.Equal(k[1:len(k)-2], key) {
 			return f
 		}
 	}

@@ -28,7 +28,7 @@ var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 
 // It refuses what a double cannot hold: numbers too large, and numbers other
 // than zero that would become zero.
 func float(b []byte) (float64, bool) {
-	if f, ok := floatFast(b); ok {
+	if f, end, ok := shortFloat(b, 0); ok && end == len(b) {
 		return f, true
 	}
 	f, err := strconv.ParseFloat(string(b), 64)
@@ -38,38 +38,44 @@ func float(b []byte) (float64, bool) {
 	return f, f != 0 || isZero(b)
 }
 
-// floatFast is Clinger's fast path: a mantissa and a power of ten that are both
-// exact make a quotient that is rounded once.
-func floatFast(b []byte) (float64, bool) {
-	i, neg := 0, false
-	if b[0] == '-' {
-		i, neg = 1, true
+// shortFloat reads the number at d[i:] if it has no exponent and at most 16
+// digits that make less than 2^53. This is Clinger's fast path: a mantissa and a
+// power of ten that are both exact make a quotient that is rounded once.
+func shortFloat(d []byte, i int) (f float64, end int, ok bool) {
+	neg := i < len(d) && d[i] == '-'
+	if neg {
+		i++
 	}
-	if len(b)-i > 17 {
-		return 0, false
-	}
+	start := i
 	var m uint64
-	point := -1
-	for ; i < len(b); i++ {
-		if c := b[i] - '0'; c <= 9 {
-			m = m*10 + uint64(c)
-		} else if b[i] == '.' {
-			point = i
-		} else {
-			return 0, false
+	for ; i < len(d) && d[i]-'0' <= 9; i++ {
+		m = m*10 + uint64(d[i]-'0')
+	}
+	size, fraction := i-start, 0
+	if size == 0 || d[start] == '0' && size > 1 {
+		return 0, 0, false
+	}
+	if i < len(d) && d[i] == '.' {
+		i++
+		start = i
+		for ; i < len(d) && d[i]-'0' <= 9; i++ {
+			m = m*10 + uint64(d[i]-'0')
+		}
+		if fraction = i - start; fraction == 0 {
+			return 0, 0, false
 		}
 	}
-	if m > exact {
-		return 0, false
+	if size+fraction > 16 || m >= exact || i < len(d) && d[i]|0x20 == 'e' {
+		return 0, 0, false
 	}
-	f := float64(m)
-	if point >= 0 {
-		f /= powers[len(b)-1-point]
+	f = float64(m)
+	if fraction > 0 {
+		f /= powers[fraction]
 	}
 	if neg {
 		f = -f
 	}
-	return f, true
+	return f, i, true
 }
 
 // isZero says whether no digit of the mantissa is other than zero.
