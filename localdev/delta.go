@@ -34,7 +34,7 @@ func OpenDeltaReaders(ctx context.Context) (*DeltaReaders, error) {
 type DeltaQuery struct {
 	Table   string   `json:"table"`   // folder
 	Version *int64   `json:"version"` // nil: the last
-	SQL     []string `json:"sql"`     // each selects from t
+	SQL     []string `json:"sql"`     // each selects from t; none: only the table itself is looked at
 }
 
 // DeltaAnswer is what one reader finds.

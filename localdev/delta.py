@@ -19,7 +19,7 @@ def ask_duckdb():
     version = "" if question["version"] is None else f", version => {question['version']}"
     connection.execute(f"CREATE VIEW t AS SELECT * FROM delta_scan('{question['table']}'{version})")
     answers = []
-    for sql in question["sql"]:
+    for sql in question["sql"] or []:
         result = connection.execute(sql)
         names = [column[0] for column in result.description]
         answers.append([{n: plain(v) for n, v in zip(names, row)} for row in result.fetchall()])
@@ -31,7 +31,7 @@ def ask_delta_rs():
 
     table = DeltaTable(question["table"], version=question["version"])
     answers = []
-    for sql in question["sql"]:
+    for sql in question["sql"] or []:
         result = QueryBuilder().register("t", table).execute(sql).read_all()
         answers.append([plain(row) for row in result.to_struct_array().to_pylist()])
     return {"Version": table.version(), "Partitions": table.metadata().partition_columns, "Rows": answers}
