@@ -83,7 +83,7 @@ func planRun(ctx context.Context, c *call, o planOptions) error {
 }
 
 func (r *rooms) plan(ctx context.Context, c *call, o planOptions) (planReport, error) {
-	head, err := r.log.Head(ctx)
+	head, err := r.begun(ctx)
 	fresh := errors.Is(err, commit.ErrNoChain)
 	if err != nil && !fresh {
 		return planReport{}, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"batcher/audit"
+	"batcher/commit"
 	"batcher/compact"
 	"batcher/object"
 	"batcher/record"
@@ -17,6 +18,11 @@ import (
 func verify(ctx context.Context, c *call, o verifyOptions) error {
 	r, err := open(ctx, c, wiring{})
 	if err != nil {
+		return err
+	}
+	// A damaged chain is for the proof to tell, a pipeline file that does not fit is not:
+	// it would be told as damage.
+	if _, err := r.chain(ctx); err != nil && !errors.Is(err, commit.ErrDamaged) {
 		return err
 	}
 	v := &audit.Verifier{

@@ -184,7 +184,7 @@ func (r *rooms) schemaDiff(ctx context.Context, c *call) error {
 	p := r.pipeline(c)
 	out := schemaDifference{Seq: -1, Added: []schemaColumn{}, Misfits: []reportConflict{}}
 	published, progress := schema.New(), (*source.FilesProgress)(nil)
-	head, err := r.log.Head(ctx)
+	head, err := r.begun(ctx)
 	switch {
 	case errors.Is(err, commit.ErrNoChain): // everything is new
 	case err != nil:

@@ -239,13 +239,37 @@ const (
 	mustExist
 )
 
-// chain finds the head of an existing pipeline.
+// chain finds the head of an existing pipeline, and refuses a pipeline file that does
+// not fit it: what was written under one reads wrong under another.
 func (r *rooms) chain(ctx context.Context) (manifest.Snapshot, error) {
-	head, err := r.log.Head(ctx)
+	head, err := r.begun(ctx)
 	if errors.Is(err, commit.ErrNoChain) {
 		return head, &exitError{Code: exitUnavailable, Err: fmt.Errorf("pipeline %s has no manifest in %s", r.cfg.Name, r.store), Hint: "batcher run begins it"}
 	}
 	return head, err
+}
+
+// begun is chain for a pipeline that may have no manifest yet: commit.ErrNoChain.
+func (r *rooms) begun(ctx context.Context) (manifest.Snapshot, error) {
+	head, err := r.log.Head(ctx)
+	if err != nil {
+		return head, err
+	}
+	return head, fits(head.Manifest.Config, identity(r.cfg))
+}
+
+// fits holds what the pipeline file says now against what the chain was written under.
+func fits(was, now manifest.Config) error {
+	for _, f := range []struct{ key, was, now string }{
+		{"source.files.path", was.Source, now.Source}, {"source.files.format", was.Format, now.Format},
+		{"record_id", was.RecordID, now.RecordID}, {"table", was.Table, now.Table},
+		{"dead_letters.table", was.Dead, now.Dead}, {"partition_by", was.Split, now.Split},
+	} {
+		if f.was != f.now {
+			return &pipeline.MismatchError{Field: f.key, Was: f.was, Now: f.now}
+		}
+	}
+	return nil
 }
 
 // at returns the snapshot after a manifest, or the head.
