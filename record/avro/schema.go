@@ -199,14 +199,16 @@ func (p *schemaParser) container(k kind, inside any, space string) (*node, error
 	return &node{kind: k, parts: []*node{part}}, err
 }
 
-// name enters a named type, and returns the namespace of what is inside it.
+// name enters a named type, and returns the namespace of what is inside it. One
+// without a name, or with an empty one as Polars writes it, cannot be referred to
+// and is none the worse for it.
 func (p *schemaParser) name(n *node, s map[string]any, space string) (string, error) {
 	name, _ := s["name"].(string)
-	if name == "" {
-		return "", fmt.Errorf("a type %s without a name", s["type"])
-	}
 	if own, ok := s["namespace"].(string); ok {
 		space = own
+	}
+	if name == "" {
+		return space, nil
 	}
 	full := qualified(name, space)
 	if _, twice := p.named[full]; twice {
