@@ -17,8 +17,9 @@ const (
 
 // arrange puts a command line into the one order that urfave/cli understands:
 // program, verb, flags, "--", arguments. Flags may stand anywhere, also before
-// the verb; "--" ends them; "-" alone is an argument. It refuses unknown verbs
-// and flags, with the nearest known one as a hint.
+// the verb; "--" ends them; "-" alone is an argument. A line that asks for help
+// has nothing else: the library would take an argument for a verb of its own. It
+// refuses unknown verbs and flags, with the nearest known one as a hint.
 func arrange(app *cli.App, args []string) ([]string, error) {
 	verb, rest, err := splitVerb(app, args[1:])
 	if err != nil {
@@ -28,8 +29,17 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(flags, asksForHelp) {
+		return []string{args[0], verb.Name, "--help"}, nil
+	}
 	arranged := append([]string{args[0], verb.Name}, flags...)
 	return append(append(arranged, "--"), arguments...), nil
+}
+
+// asksForHelp says whether a word is -h or --help.
+func asksForHelp(word string) bool {
+	name, hasValue := flagName(word)
+	return isFlag(word) && !hasValue && (name == "h" || name == "help")
 }
 
 // splitVerb finds the verb, the first argument that is neither a flag nor the
@@ -40,7 +50,7 @@ func splitVerb(app *cli.App, line []string) (*cli.Command, []string, error) {
 	for i := 0; i < len(line); i++ {
 		word := line[i]
 		switch {
-		case word == "-h" || word == "--help":
+		case asksForHelp(word):
 			if !slices.ContainsFunc(line[i+1:], func(w string) bool { return app.Command(w) != nil }) {
 				return app.Command("help"), nil, nil
 			}
