@@ -289,6 +289,21 @@ func TestReportForPeople(t *testing.T) {
 	}
 }
 
+// TestAnIdleRunSaysWhy gives reports of runs that did nothing.
+func TestAnIdleRunSaysWhy(t *testing.T) {
+	for want, r := range map[string]report{
+		"nothing to do: there are no objects\n":                                           {},
+		"nothing to do: all 3 objects are consumed\n":                                     {Progress: reportProgress{Objects: 3}},
+		"nothing to do yet\n  2 objects too young to be read yet (source.files.settle)\n": {Objects: reportObjects{Young: 2}},
+		"nothing was done\n  left to read: 5 objects, 99 bytes\n":                         {Progress: reportProgress{Objects: 3}, Lag: reportLag{Objects: 5, Bytes: 99}},
+	} {
+		r.Outcome = outcomeEmpty
+		if p := play(verbs{Run: func(context.Context, *call, runOptions) (report, error) { return r, nil }}, "run"); p.stdout != want {
+			t.Errorf("got %q, want %q", p.stdout, want)
+		}
+	}
+}
+
 // TestSignals interrupts a verb that waits for its context.
 func TestSignals(t *testing.T) {
 	for _, c := range []struct {

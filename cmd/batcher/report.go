@@ -215,9 +215,12 @@ func (r report) text() string {
 	return b.String()
 }
 
-// idle is the first line of the report of a run that found nothing to do.
+// idle is the first line of the report of a run that did nothing. What is left to
+// read then is said behind it.
 func (r report) idle() string {
 	switch {
+	case r.Lag.Objects > 0:
+		return "nothing was done\n"
 	case r.Progress.Objects > 0:
 		return fmt.Sprintf("nothing to do: all %d objects are consumed\n", r.Progress.Objects)
 	case r.Objects.Young > 0:

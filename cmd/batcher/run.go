@@ -23,7 +23,7 @@ const maxRangeFile = 64 << 20
 
 // runPipeline is the verb run.
 func runPipeline(ctx context.Context, c *call, o runOptions) (report, error) {
-	r, err := open(ctx, c, wiring{o.Shard, o.OnGap})
+	r, err := open(ctx, c, wiring{Shard: o.Shard, OnGap: o.OnGap})
 	if err != nil {
 		return report{}, err
 	}
@@ -47,7 +47,21 @@ func runPipeline(ctx context.Context, c *call, o runOptions) (report, error) {
 		out.Requests = out.Requests.Add(object.RequestsOf(r.store).Sub(before))
 		out.DurationMS += time.Since(begun).Milliseconds()
 	}
+	if err == nil && rep.Outcome == pipeline.Empty && rep.Lag.Objects > 0 && o.late(opts.Deadline) {
+		out.Outcome = outcomeFailed
+		err = &exitError{exitTemporary, fmt.Errorf("%w; %d objects wait", errNoTime, rep.Lag.Objects), "run it again with more time (--deadline, or a longer timeout of the function)"}
+	}
 	return out, err
+}
+
+// errNoTime says that a run began no batch because none would have been committed
+// before its deadline.
+var errNoTime = errors.New("no time is left for a run; nothing was done")
+
+// late says whether the deadline is so near that a run begins no batch: it keeps a
+// tenth of its time in reserve.
+func (o runOptions) late(deadline time.Time) bool {
+	return o.Deadline > 0 && time.Until(deadline) < o.Deadline/10
 }
 
 // readRanges reads what show printed: a manifest, or its list of ranges.

@@ -41,7 +41,7 @@ func invoke(ctx context.Context, c *call, deadline time.Time) (report, error) {
 	var o runOptions
 	if !deadline.IsZero() {
 		if o.Deadline = time.Until(deadline); o.Deadline <= 0 {
-			return report{Outcome: outcomeFailed}, &exitError{exitTemporary, errors.New("no time is left for a run; nothing was done"), "give the function a longer timeout"}
+			return report{Outcome: outcomeFailed}, &exitError{exitTemporary, errNoTime, "give the function a longer timeout"}
 		}
 	}
 	return c.verbs.Run(ctx, c, o)
