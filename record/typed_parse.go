@@ -334,7 +334,7 @@ func (p *typedParser) observe(rec *record, _ when) {
 // is declared by its container, so that it needs no proof of being regular, and
 // may come late.
 func (p *typedParser) learn(c typed.Cursor, v typed.Value, s *schema.Shape) {
-	if v.Tag < typed.List || v.Tag == typed.Number {
+	if !v.Tag.IsNested() {
 		learnPlain(v, s)
 		return
 	}
@@ -415,7 +415,7 @@ func learnPlain(v typed.Value, s *schema.Shape) {
 		s.See(schema.SawBytes)
 	case typed.Date:
 		s.See(schema.SawDate)
-	case typed.Timestamp:
+	case typed.Timestamp, typed.Far:
 		s.See(schema.SawTimestamp)
 	}
 }

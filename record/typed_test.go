@@ -53,6 +53,9 @@ func TestTypedValuesBecomeColumns(t *testing.T) {
 			"t:timestamp", `{"_rescued":"{\"t\":\"1970-01-01T00:00:00.000001001Z\"}","t":"1970-01-01T00:00:00.000001Z"}`},
 		{"timestamps out of range are rescued", `{"name":"t","type":{"type":"long","logicalType":"timestamp-millis"}}`, []string{long(0), long(253402300800000)},
 			"t:timestamp", `{"t":"1970-01-01T00:00:00.000000Z"}` + "\n" + `{"_rescued":"{\"t\":\"+010000-01-01T00:00:00Z\"}","t":null}`},
+		{"timestamps that microseconds do not reach are rescued", `{"name":"t","type":{"type":"long","logicalType":"timestamp-millis"}}`,
+			[]string{long(math.MaxInt64), long(0), long(math.MinInt64)}, "t:timestamp", `{"_rescued":"{\"t\":\"+292278994-08-17T07:12:55.807Z\"}","t":null}` + "\n" +
+				`{"t":"1970-01-01T00:00:00.000000Z"}` + "\n" + `{"_rescued":"{\"t\":\"-292275055-05-16T16:47:04.192Z\"}","t":null}`},
 		{"bytes", `{"name":"b","type":"bytes"}`, []string{text("\x00\xff")}, "b:bytes", `{"b":"AP8="}`},
 		{"bytes and text", `{"name":"b","type":["bytes","string"]}`, []string{long(0) + text("\x01"), long(1) + text("x")},
 			"b:bytes", `{"b":"AQ=="}` + "\n" + `{"b":"eA=="}`},

@@ -94,7 +94,7 @@ func TestTypes(t *testing.T) {
 		{"time-micros", `{"type":"long","logicalType":"time-micros"}`, long(1), `"00:00:00.000001"`},
 		{"time beyond a day", `{"type":"int","logicalType":"time-millis"}`, long(86400000), `86400000`},
 		{"timestamp-millis", `{"type":"long","logicalType":"timestamp-millis"}`, long(-1), `"1969-12-31T23:59:59.999Z"`},
-		{"timestamp-millis beyond microseconds", `{"type":"long","logicalType":"timestamp-millis"}`, long(math.MaxInt64), `9223372036854775807`},
+		{"timestamp-millis beyond microseconds", `{"type":"long","logicalType":"timestamp-millis"}`, long(math.MaxInt64), `"+292278994-08-17T07:12:55.807Z"`},
 		{"timestamp-micros", `{"type":"long","logicalType":"timestamp-micros"}`, long(253402300799999999), `"9999-12-31T23:59:59.999999Z"`},
 		{"timestamp-nanos", `{"type":"long","logicalType":"timestamp-nanos"}`, long(-1), `"1969-12-31T23:59:59.999999999Z"`},
 		{"D23 local-timestamp-millis", `{"type":"long","logicalType":"local-timestamp-millis"}`, long(1), `"1970-01-01T00:00:00.001"`},

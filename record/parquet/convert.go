@@ -188,7 +188,7 @@ const (
 )
 
 // appendInt96 appends what Impala and Hive store as an instant: nanoseconds of
-// the day, Julian day. One that microseconds cannot express stays bytes.
+// the day, Julian day.
 func appendInt96(dst []byte, v value) []byte {
 	nanos := int64(binary.LittleEndian.Uint64(v.data))
 	days := int64(int32(binary.LittleEndian.Uint32(v.data[8:]))) - julianEpoch
@@ -197,7 +197,8 @@ func appendInt96(dst []byte, v value) []byte {
 		micros, rest = micros-1, rest+1000
 	}
 	if days > maxDays || days < -maxDays || micros >= microsPerDay || micros < -microsPerDay {
-		return typed.AppendBytes(dst, v.data)
+		text, _ := typed.AppendJSON(nil, typed.AppendBytes(nil, v.data)) // one value is well-formed
+		return typed.AppendFar(dst, text)
 	}
 	return typed.AppendTimestamp(dst, days*microsPerDay+micros, uint16(rest))
 }

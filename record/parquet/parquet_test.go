@@ -12,6 +12,7 @@ import (
 
 	vendor "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
+	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/encoding"
 	"github.com/parquet-go/parquet-go/format"
 
@@ -89,6 +90,8 @@ func TestTypes(t *testing.T) {
 		{"timestamp millis", vendor.Timestamp(vendor.Millisecond), vendor.Int64Value(-1), `"1969-12-31T23:59:59.999Z"`},
 		{"timestamp micros", vendor.Timestamp(vendor.Microsecond), vendor.Int64Value(1), `"1970-01-01T00:00:00.000001Z"`},
 		{"D24 timestamp nanos", vendor.Timestamp(vendor.Nanosecond), vendor.Int64Value(1), `"1970-01-01T00:00:00.000000001Z"`},
+		{"int96", vendor.Leaf(vendor.Int96Type), vendor.Int96Value(deprecated.Int96{0, 0, 2440589}), `"1970-01-02T00:00:00Z"`},
+		{"int96 that microseconds do not reach", vendor.Leaf(vendor.Int96Type), vendor.Int96Value(deprecated.Int96{0, 0, 1<<31 - 1}), `{"base64":"AAAAAAAAAAD///9/"}`},
 		{"D23 local timestamp", vendor.TimestampAdjusted(vendor.Microsecond, false), vendor.Int64Value(0), `"1970-01-01T00:00:00.000000"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

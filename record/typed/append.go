@@ -54,6 +54,9 @@ func AppendTimestamp(dst []byte, micros int64, nanos uint16) []byte {
 	return binary.AppendUvarint(dst, uint64(nanos))
 }
 
+// AppendFar appends the JSON text of an instant that AppendTimestamp cannot hold.
+func AppendFar(dst, text []byte) []byte { return appendData(append(dst, byte(Far)), text) }
+
 // AppendKey appends the key of the next value of a struct or map.
 func AppendKey[T string | []byte](dst []byte, key T) []byte { return appendData(dst, key) }
 
@@ -70,7 +73,7 @@ func (v Value) Append(dst []byte) []byte {
 		return AppendFloat(dst, v.Float())
 	case Decimal:
 		return appendDecimal(dst, v.Unscaled(), int(v.Scale))
-	case String, Bytes, Number:
+	case String, Bytes, Number, Far:
 		return appendData(append(dst, byte(v.Tag)), v.Data)
 	}
 	return append(dst, byte(v.Tag))

@@ -12,7 +12,7 @@ type Value struct {
 	Scale uint8  // Decimal
 	Nanos uint16 // Timestamp: nanoseconds behind Int
 	Int   int64  // Int; Date: days; Timestamp: microseconds; Float: the bits
-	Data  []byte // String, Bytes, Number: the content; Decimal: 16 bytes; List, Struct, Map: the body
+	Data  []byte // String, Bytes, Number, Far: the content; Decimal: 16 bytes; List, Struct, Map: the body
 	at    int    // index of Data in the record
 }
 
@@ -70,7 +70,7 @@ func (c *Cursor) Next() (Value, error) {
 			err = c.take(&v, decimalBytes)
 		}
 		return v, err
-	case String, Bytes, List, Struct, Map, Number:
+	case String, Bytes, List, Struct, Map, Number, Far:
 		return v, c.data(&v)
 	}
 	return v, malformed(c.at-1, fmt.Sprintf("tag %d", v.Tag))
@@ -146,7 +146,7 @@ func Check(record []byte, maxDepth int) error {
 func (c *Cursor) check(depth int) error {
 	start := c.at
 	v, err := c.Next()
-	if err != nil || v.Tag < List || v.Tag > Map {
+	if err != nil || !v.Tag.IsNested() {
 		return err
 	}
 	if depth <= 0 {

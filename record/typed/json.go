@@ -17,6 +17,7 @@ const maxJSONDepth = 4096
 //	string                as string; one that is no UTF-8 as bytes
 //	bytes                 as {"base64": "AAEC"}
 //	date, timestamp       as ISO 8601 strings, instants with Z and 0, 3, 6 or 9 digits
+//	far                   as its text
 //	list                  as array
 //	struct, map           as object; a key that is no UTF-8 as base64:AAEC
 //
@@ -40,7 +41,7 @@ func (c *Cursor) json(dst []byte, depth int) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if v.Tag < List || v.Tag == Number {
+	if !v.Tag.IsNested() {
 		return v.json(dst), nil
 	}
 	if depth <= 0 {
@@ -87,7 +88,7 @@ func (v Value) json(dst []byte) []byte {
 		return AppendFloatJSON(dst, v.Float())
 	case Decimal:
 		return decimalText(dst, bigOf(v.Data), int(v.Scale))
-	case Number:
+	case Number, Far:
 		return append(dst, v.Data...)
 	case String:
 		if utf8.Valid(v.Data) {

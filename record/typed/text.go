@@ -30,7 +30,7 @@ func (c *Cursor) invalid(depth int) int {
 		return -1
 	case v.Tag == String && !utf8.Valid(v.Data):
 		return start
-	case v.Tag < List || v.Tag > Map:
+	case !v.Tag.IsNested():
 		return -1
 	}
 	for in := c.Inside(v); !in.Done(); {
@@ -72,7 +72,7 @@ func (c *Cursor) mended(dst []byte, depth int) ([]byte, error) {
 	if v.Tag == String {
 		return AppendString(dst, bytes.ToValidUTF8(v.Data, replacement)), nil
 	}
-	if v.Tag < List || v.Tag > Map || depth <= 0 {
+	if !v.Tag.IsNested() || depth <= 0 {
 		return append(dst, c.record[start:c.at]...), nil
 	}
 	dst, mark := Open(dst, v.Tag)

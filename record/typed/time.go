@@ -24,12 +24,14 @@ func (d Digits) perSecond() int64 {
 }
 
 // AppendInstant appends the instant n units after 1970-01-01T00:00:00Z as a
-// timestamp or, where microseconds do not reach so far, as the bare number.
+// timestamp, or as a far one where microseconds do not reach so far.
 func AppendInstant(dst []byte, n int64, unit Digits) []byte {
 	switch unit {
 	case Millis:
 		if n > math.MaxInt64/1000 || n < math.MinInt64/1000 {
-			return AppendInt(dst, n)
+			var text [48]byte
+			seconds, fraction := floor(n, 1000)
+			return AppendFar(dst, append(appendDateTime(append(text[:0], '"'), seconds, fraction, Millis), 'Z', '"'))
 		}
 		return AppendTimestamp(dst, n*1000, 0)
 	case Nanos:

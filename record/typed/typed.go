@@ -27,6 +27,7 @@
 //	11 struct     uvarint length of the body, pairs of key (uvarint length, bytes) and value
 //	12 map        as struct; the keys are data
 //	13 number     uvarint length, text of a JSON number that no other tag holds
+//	14 far        uvarint length, JSON text of an instant that microseconds do not reach
 //
 // Times of day, date-times without zone, UUIDs, intervals and enums are strings.
 package typed
@@ -55,7 +56,11 @@ const (
 	Struct
 	Map
 	Number
+	Far
 )
+
+// IsNested says whether values with the tag have values inside of them.
+func (t Tag) IsNested() bool { return t >= List && t <= Map }
 
 // MaxScale is the largest scale of a decimal.
 const MaxScale = 38

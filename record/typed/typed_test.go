@@ -29,6 +29,7 @@ func sample() []byte {
 	b = typed.AppendDate(typed.AppendKey(b, "date"), 19782)
 	b = typed.AppendTimestamp(typed.AppendKey(b, "timestamp"), 1709210096123456, 789)
 	b = typed.AppendNumber(typed.AppendKey(b, "number"), "1e400")
+	b = typed.AppendFar(typed.AppendKey(b, "far"), []byte(`"-292275055-05-16T16:47:04.192Z"`))
 	b, list := typed.Open(typed.AppendKey(b, "list"), typed.List)
 	for i := range 200 {
 		b = typed.AppendInt(b, int64(i%2))
@@ -44,7 +45,7 @@ func TestAppendJSON(t *testing.T) {
 	got, err := typed.AppendJSON([]byte("> "), sample())
 	want := `> {"null":null,"false":false,"true":true,"int":-9223372036854775808,"float":3.0,"uint":18446744073709551615,` +
 		`"decimal":-0.01,"string":"a\"b","bytes":{"base64":"AAEC"},"date":"2024-02-29","timestamp":"2024-02-29T12:34:56.123456789Z",` +
-		`"number":1e400,"list":[` + strings.TrimSuffix(strings.Repeat("0,1,", 100), ",") + `],"map":{"base64:/w==":{"base64":"/g=="}}}`
+		`"number":1e400,"far":"-292275055-05-16T16:47:04.192Z","list":[` + strings.TrimSuffix(strings.Repeat("0,1,", 100), ",") + `],"map":{"base64:/w==":{"base64":"/g=="}}}`
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n got %s\nwant %s", err, got, want)
 	}
@@ -194,7 +195,7 @@ func FuzzCursor(f *testing.F) {
 		if err == nil && jsonErr != nil {
 			t.Fatalf("checked, but not rendered: %v", jsonErr)
 		}
-		if jsonErr == nil && !json.Valid(text) && !bytes.Contains(b, []byte{byte(typed.Number)}) {
+		if jsonErr == nil && !json.Valid(text) && !bytes.ContainsAny(b, string([]byte{byte(typed.Number), byte(typed.Far)})) {
 			t.Fatalf("no JSON: %s", text)
 		}
 	})
