@@ -31,7 +31,7 @@ const (
 
 const (
 	trialBytes = 16 << 10  // smaller pages decide nothing and are compressed thoroughly
-	trialMax   = 256 << 10 // of a larger page only so much is tried
+	trialMax   = 128 << 10 // of a larger page only so much is tried
 	trialGain  = 6         // percent of the size that the thorough way must save
 )
 
@@ -98,20 +98,23 @@ func (e *encoder) search(z *zstd.Encoder, body content) []byte {
 	return e.packed
 }
 
-// try compresses the head of a page in all ways. Where the light way does not
-// halve it, the thorough one takes ten times as long and is not tried.
+// try compresses the head of a page in all ways but one: the thorough way is not
+// tried where the light one does not halve the page, since it takes ten times as
+// long there, or where searching does not pay at all.
 func (e *encoder) try(body content) effort {
 	body.bytes = body.bytes[:min(len(body.bytes), trialMax)]
 	best, size := light, len(e.search(e.light, body))
-	halved := size <= len(body.bytes)/2
 	for how := coded; how < light; how++ {
 		h := how
 		if n := len(e.pack(body, &h)); n < size {
 			best, size = how, n
 		}
 	}
-	if halved && len(e.search(e.thorough, body))*100 <= size*(100-trialGain) {
+	if best != light || size > len(body.bytes)/2 {
+		return best
+	}
+	if len(e.search(e.thorough, body))*100 <= size*(100-trialGain) {
 		return thorough
 	}
-	return best
+	return light
 }
