@@ -49,8 +49,12 @@ type nestedJSON struct {
 	Map    *mapJSON  `json:"map,omitempty"`
 }
 
-// MarshalJSON returns the stored form.
+// MarshalJSON returns the stored form. It fails where UnmarshalJSON would, so that
+// nothing is stored that cannot be read back.
 func (s Schema) MarshalJSON() ([]byte, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
 	fields := s.Fields
 	if fields == nil {
 		fields = []Field{}

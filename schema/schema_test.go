@@ -112,6 +112,36 @@ func TestReaderRefuses(t *testing.T) {
 	}
 }
 
+func TestNothingIsStoredThatCannotBeReadBack(t *testing.T) {
+	for name, fields := range map[string][]schema.Field{
+		"a key twice":               {{Name: "a", Key: "k"}, {Name: "b", Key: "k"}},
+		"D12_a key that is no text": {{Name: "a", Key: "\xff"}},
+		"D12_the same in a struct":  {{Name: "a", Key: "a", Type: schema.Type{Kind: schema.Struct, Fields: []schema.Field{{Name: "b", Key: "\xed\xa0\x80"}}}}},
+		"a name that is none":       {{Name: "A", Key: "a"}},
+	} {
+		s := schema.New()
+		for _, f := range fields {
+			s.LastID++
+			f.ID = s.LastID
+			if f.Type.Kind == schema.None {
+				f.Type.Kind = schema.String
+			}
+			s.Fields = append(s.Fields, f)
+		}
+		for i := range s.Fields[len(s.Fields)-1].Type.Fields {
+			f := &s.Fields[len(s.Fields)-1].Type.Fields[i]
+			s.LastID++
+			f.ID, f.Type.Kind = s.LastID, schema.String
+		}
+		if err := s.Validate(); err == nil {
+			t.Errorf("%s: valid", name)
+		}
+		if text, err := json.Marshal(s); err == nil {
+			t.Errorf("%s: stored as %s", name, text)
+		}
+	}
+}
+
 func TestLeavesAreDepthFirstWithLevels(t *testing.T) {
 	type leaf struct {
 		path     string

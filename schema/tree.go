@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxNesting is how many structs, lists and maps may lie inside each other in
@@ -198,6 +199,9 @@ func validFields(fields []Field, ids map[int32]bool, depth int) error {
 	for _, f := range fields {
 		if !IsName(f.Name) || names[f.Name] {
 			return fmt.Errorf("field %q: name is malformed or given twice", f.Name)
+		}
+		if !utf8.ValidString(f.Key) {
+			return fmt.Errorf("field %q: key %q is no UTF-8", f.Name, f.Key)
 		}
 		if f.Key != "" && keys[f.Key] {
 			return fmt.Errorf("field %q: key %q is given twice", f.Name, f.Key)
