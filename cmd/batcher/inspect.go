@@ -97,18 +97,7 @@ func show(ctx context.Context, c *call, o showOptions) error {
 	if err := r.log.LoadLists(ctx, &m); err != nil {
 		return err
 	}
-	if m.Batch != nil {
-		m.Batch.Ranges = segment.Of(m.Batch.Ranges.Items)
-		m.Batch.Touched = segment.Of(m.Batch.Touched.Items)
-	}
-	for name, t := range m.Tables {
-		added, err := r.log.LoadFiles(ctx, t.Add)
-		if err != nil {
-			return err
-		}
-		t.Add = segment.Of(added)
-		m.Tables[name] = t
-	}
+	inPlace(&m)
 	if c.Output == outputJSON {
 		return printJSON(c, &m)
 	}
@@ -117,6 +106,18 @@ func show(ctx context.Context, c *call, o showOptions) error {
 		return err
 	}
 	return printTo(c.Stdout, string(text)+"\n")
+}
+
+// inPlace puts the loaded lists of a manifest in place. Those of the state that it
+// carries on, consumed objects and live files, stay where they are.
+func inPlace(m *manifest.Manifest) {
+	for name, t := range m.Tables {
+		t.Add, t.Remove = segment.Of(t.Add.Items), segment.Of(t.Remove.Items)
+		m.Tables[name] = t
+	}
+	if b := m.Batch; b != nil {
+		b.Ranges, b.Touched, b.Replaced = segment.Of(b.Ranges.Items), segment.Of(b.Touched.Items), segment.Of(b.Replaced.Items)
+	}
 }
 
 // fileRow is one live file.
