@@ -113,7 +113,6 @@ type walk struct {
 	sizes     map[string]int64                      // objects in the data and state folders
 	runs      map[segment.Ref]bool                  // state runs that were looked at
 	changes   []change                              // what was done to objects, in order
-	had       map[string]tally                      // rows, by name, of the objects that the manifest at hand replaces
 	marked    map[string][]string                   // names with a mark that were ever seen of a key
 	sources   map[string]SourceReport               // what was counted of each key
 	uncounted []uncount
@@ -144,7 +143,7 @@ const doneObject source.Position = -1
 func (v *Verifier) Verify(ctx context.Context, o Options) (Report, error) {
 	w := &walk{Verifier: v, opts: o,
 		attempts: map[manifest.Attempt]manifest.Seq{}, batches: map[manifest.BatchID]manifest.Seq{},
-		objects: map[string]standing{}, had: map[string]tally{}, marked: map[string][]string{}, sources: map[string]SourceReport{}, files: map[string]manifest.Seq{},
+		objects: map[string]standing{}, marked: map[string][]string{}, sources: map[string]SourceReport{}, files: map[string]manifest.Seq{},
 		live: map[string]map[string]manifest.SHA256{}, schemas: map[string]known{},
 		sizes: map[string]int64{}, runs: map[segment.Ref]bool{}, retained: map[string]bool{},
 	}

@@ -15,10 +15,9 @@ func (w *walk) ranges(m *manifest.Manifest) {
 		w.violation("I5", m.Seq, "batch %s is also committed by manifest %d", m.Batch.ID, before)
 	}
 	w.batches[m.Batch.ID] = m.Seq
-	clear(w.had)
-	replaced := map[string]int64{}
+	replaced := map[string]tally{}
 	for _, r := range m.Batch.Replaced.Items {
-		replaced[r.Key] = r.Rows
+		replaced[r.Key] = tally{rows: r.Rows, ids: r.IDSum}
 	}
 	for i := range m.Batch.Ranges.Items {
 		x := &m.Batch.Ranges.Items[i]
@@ -93,14 +92,13 @@ func completed(was source.Hash) int64 {
 }
 
 // replaced takes the rows of an object away, under all of its names, and proves
-// that it had as many as the batch says.
-func (w *walk) replaced(seq manifest.Seq, key string, rows int64) {
+// that it had those which the batch says.
+func (w *walk) replaced(seq manifest.Seq, key string, rows tally) {
 	now, known := w.objects[key]
-	had := int64(0)
+	var had tally
 	for _, name := range w.namesOf(key) {
 		s := w.objects[name]
-		had += s.rows.rows
-		w.had[name] = s.rows
+		had.join(s.rows)
 		s.rows = tally{}
 		w.move(seq, name, s)
 	}
@@ -109,9 +107,26 @@ func (w *walk) replaced(seq manifest.Seq, key string, rows int64) {
 	case w.partly:
 	case !known || now.next != doneObject:
 		w.violation("I4", seq, "object %q is replaced and was not consumed", key)
-	case had != rows:
-		w.violation("I14", seq, "object %q is replaced and had %d rows, the batch says %d", key, had, rows)
+	case !w.discardedOf(seq, had.minus(rows)):
+		w.violation("I14", seq, "object %q is replaced and had %d rows, the batch says %d, or others", key, had.rows, rows.rows)
 	}
+}
+
+// discardedOf says whether these rows, which an object had by its ranges and which
+// were not there when it was replaced, may be letters that were discarded. Of such
+// letters the walk does not know the objects where their files are gone: those that
+// show are no longer among them.
+func (w *walk) discardedOf(seq manifest.Seq, rows tally) bool {
+	if rows == (tally{}) {
+		return true
+	}
+	left := w.objects[discarded]
+	left.rows = left.rows.plus(rows)
+	if rows.rows <= 0 || left.rows.rows > 0 || left.rows.rows == 0 && !left.rows.ids.IsZero() {
+		return false
+	}
+	w.move(seq, discarded, left)
+	return true
 }
 
 // namesOf are the names under which contents of a key were consumed.

@@ -171,7 +171,7 @@ func (w *walk) liveRows(ctx context.Context) error {
 		return nil
 	}
 	seq := w.head.Manifest.Seq
-	var all tally
+	parts := map[string]*tally{}
 	for _, name := range slices.Sorted(maps.Keys(w.head.Manifest.Tables)) {
 		t := w.head.Manifest.Tables[name]
 		live, err := w.Log.LoadLive(ctx, t.Live)
@@ -179,18 +179,32 @@ func (w *walk) liveRows(ctx context.Context) error {
 			return w.damage(err, "I10", seq)
 		}
 		want := narrow(&schema.Schema{Fields: schema.Reserved(), LastID: schema.LastReserved}, schema.SourceID, schema.OffsetID)
-		parts := map[string]*tally{}
 		if err := w.read(ctx, seq, live, want, parts); err != nil {
 			return err
 		}
-		all.join(total(parts))
 	}
+	w.atHead(seq, parts)
+	return nil
+}
+
+// atHead holds live rows, by name, against what the chain says: together they are
+// those of all objects less the letters that were discarded, and no object has more
+// than its own.
+func (w *walk) atHead(seq manifest.Seq, parts map[string]*tally) {
+	extra := int64(0)
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		t, own := parts[name], w.objects[name].rows
+		if t.rows > own.rows || t.rows == own.rows && t.ids != own.ids {
+			extra += t.rows - own.rows
+			w.violation("I14", seq, "object %q has %d rows in live files, the chain gives it %d, or others", name, t.rows, own.rows)
+		}
+	}
+	all := total(parts)
+	w.report.Doubled += max(extra, all.rows-w.total.rows)
+	w.report.Lost += max(w.total.rows-all.rows+extra, 0)
 	if all.rows != w.total.rows || all.ids != w.total.ids {
-		w.report.Lost += max(w.total.rows-all.rows, 0)
-		w.report.Doubled += max(all.rows-w.total.rows, 0)
 		w.violation("I14", seq, "the live files have %d rows, the chain consumed %d records, or others", all.rows, w.total.rows)
 	}
-	return nil
 }
 
 // total joins the tallies of all sources.

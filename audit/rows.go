@@ -232,22 +232,27 @@ func count(b *column.Block, out map[string]*tally) error {
 }
 
 // ids holds the rows that came, less those that went, against the ranges and the
-// rows that replaced objects had.
+// rows that replaced objects had. These are taken together under their keys.
 func (w *walk) ids(m *manifest.Manifest, got map[string]*tally) {
-	want := map[string]*tally{}
+	replaced, want := map[string]bool{}, map[string]*tally{}
+	for _, r := range m.Batch.Replaced.Items {
+		replaced[r.Key] = true
+		*at(want, r.Key) = tally{}.minus(tally{rows: r.Rows, ids: r.IDSum})
+	}
+	under := func(name string) string {
+		if key := source.KeyOf(name); replaced[key] {
+			return key
+		}
+		return name
+	}
 	for i := range m.Batch.Ranges.Items {
 		x := &m.Batch.Ranges.Items[i]
-		at(want, x.Source()).join(tally{rows: x.Records, ids: x.IDSum})
+		at(want, under(x.Source())).join(tally{rows: x.Records, ids: x.IDSum})
 	}
-	for _, r := range m.Batch.Replaced.Items {
-		if w.partly { // what it had is not known
-			of := func(name string, _ *tally) bool { return source.KeyOf(name) == r.Key }
-			maps.DeleteFunc(want, of)
-			maps.DeleteFunc(got, of)
-			continue
-		}
-		for _, name := range w.namesOf(r.Key) {
-			*at(want, name) = at(want, name).minus(w.had[name])
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if key := under(name); key != name {
+			at(got, key).join(*got[name])
+			delete(got, name)
 		}
 	}
 	for name, t := range want {

@@ -204,7 +204,9 @@ func (a *attempt) replace(ctx context.Context, id ID, touched map[int]bool, seal
 		return err
 	}
 	b := sealed.Batch
-	b.Replaced = segment.Of([]manifest.Replaced{{Key: b.Ranges.Items[0].Key, Rows: b.Rows.Replaced}})
+	b.Replaced = segment.Of([]manifest.Replaced{{
+		Key: b.Ranges.Items[0].Key, Rows: b.Rows.Replaced, IDSum: record.IDHash(id.Source, id.Offset),
+	}})
 	delta := files.Delta{Ranges: b.Ranges.Items}
 	a.proposal = &commit.Proposal{
 		Kind: manifest.Replace, Attempt: a.id, Base: a.head, Batch: &b, Config: a.Config,

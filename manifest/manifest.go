@@ -85,7 +85,8 @@ type Manifest struct {
 	RewindTo   *Seq             `json:"rewind_to,omitempty"` // rewind only: the snapshot that was restored
 	Letters    *Letters         `json:"letters,omitempty"`   // replay only: what became of dead letters
 	Gaps       []GapRecord      `json:"gaps,omitempty"`
-	Tables     map[string]Table `json:"tables"` // every table of the pipeline
+	Republish  *Republished     `json:"republish,omitempty"` // republish only: the table that is published anew
+	Tables     map[string]Table `json:"tables"`              // every table of the pipeline
 	Config     Config           `json:"config"`
 	Writer     Writer           `json:"writer"`
 	CreatedAt  time.Time        `json:"created_at"` // information; never before the parent's
@@ -136,8 +137,9 @@ type Batch struct {
 // whatever name (source.KeyOf), are swapped for those of another content, or of the
 // same content read again. Its range says what content was there.
 type Replaced struct {
-	Key  string `json:"key"`
-	Rows int64  `json:"rows"` // that it had in all tables, and that are taken away
+	Key   string      `json:"key"`
+	Rows  int64       `json:"rows"`   // that it had in all tables, and that are taken away
+	IDSum source.Hash `json:"id_sum"` // of these, as in source.Range
 }
 
 // Letters says what a replay manifest did to dead letters. Every letter that it

@@ -57,7 +57,7 @@ func swap(m *manifest.Manifest, table string, rows int64) {
 func replaced(m *manifest.Manifest) {
 	ranges := []source.Range{{Key: "a/1.ndjson", Was: source.Hash{4}, ETag: `"e9"`, Size: 120, To: 120, Last: true, Records: 4}}
 	m.Batch = &manifest.Batch{Ranges: segment.Of(ranges), Objects: 1, Rows: manifest.RowCounts{Read: 4, Written: 4, Replaced: 3},
-		Replaced: segment.Of([]manifest.Replaced{{Key: "a/1.ndjson", Rows: 3}})}
+		Replaced: segment.Of([]manifest.Replaced{{Key: "a/1.ndjson", Rows: 3, IDSum: source.Hash{7}}})}
 	rename(m)
 	swap(m, "events", 5)
 }

@@ -9,6 +9,7 @@ import (
 	"batcher/manifest"
 	"batcher/object"
 	"batcher/output"
+	"batcher/record"
 	"batcher/schema"
 	"batcher/segment"
 	"batcher/source"
@@ -23,9 +24,11 @@ import (
 func (t *try) replace(ctx context.Context) error {
 	p := t.prepared
 	b := &p.sealed.Batch
-	taken := map[string]int64{}
+	replaced := make([]manifest.Replaced, len(b.Ranges.Items))
+	taken := map[string]*manifest.Replaced{}
 	for i := range b.Ranges.Items {
-		taken[b.Ranges.Items[i].Key] = 0
+		replaced[i].Key = b.Ranges.Items[i].Key
+		taken[replaced[i].Key] = &replaced[i]
 	}
 	letters, err := t.Log.LoadSchema(ctx, t.head.Manifest.Tables[t.Dead].Schema)
 	if err != nil {
@@ -40,11 +43,8 @@ func (t *try) replace(ctx context.Context) error {
 			return fmt.Errorf("take rows out of table %s: %w", c.table, err)
 		}
 	}
-	var replaced []manifest.Replaced
-	for i := range b.Ranges.Items {
-		r := manifest.Replaced{Key: b.Ranges.Items[i].Key, Rows: taken[b.Ranges.Items[i].Key]}
-		replaced = append(replaced, r)
-		b.Rows.Replaced += r.Rows
+	for i := range replaced {
+		b.Rows.Replaced += replaced[i].Rows
 	}
 	b.Replaced = segment.Of(replaced)
 	return nil
@@ -54,9 +54,9 @@ func (t *try) replace(ctx context.Context) error {
 type clearing struct {
 	*try
 	table  string
-	schema *schema.Schema   // under which the rows that stay are written
-	out    *output.Files    // where to
-	taken  map[string]int64 // rows taken out so far, by key; it has the keys of all objects
+	schema *schema.Schema                // under which the rows that stay are written
+	out    *output.Files                 // where to
+	taken  map[string]*manifest.Replaced // what was taken out so far, by key; it has the keys of all objects
 }
 
 // files goes through the live files of the table and returns the keys of those
@@ -104,9 +104,9 @@ func (c clearing) file(ctx context.Context, f *manifest.File) (held int64, err e
 		if err != nil {
 			return 0, err
 		}
-		key := of.key(row.Source)
-		if _, ok := c.taken[key]; ok {
-			c.taken[key]++
+		if r := c.taken[of.key(row.Source)]; r != nil {
+			r.Rows++
+			r.IDSum = r.IDSum.Add(record.IDHash(of.name, row.Offset))
 			held++
 		}
 	}
