@@ -188,12 +188,11 @@ func plainWhole(text []byte) (v int64, ok bool) {
 		v, ok = whole(text)
 		return v, ok && isPlainWhole(text)
 	}
-	for _, c := range digits {
-		if c-'0' > 9 {
-			return 0, false
-		}
-		v = v*10 + int64(c-'0')
+	u, ok := digitsOf(digits)
+	if !ok {
+		return 0, false
 	}
+	v = int64(u)
 	if len(digits) < len(text) {
 		v = -v
 	}

@@ -47,7 +47,7 @@ func decimalOf(text []byte) (d plainDecimal, ok bool) {
 		return d, false
 	}
 	for ; len(fraction) >= 8; fraction = fraction[8:] {
-		eight, ok := eightDigits(fraction)
+		eight, ok := eightDigits(binary.LittleEndian.Uint64(fraction))
 		if !ok {
 			return d, false
 		}
@@ -60,21 +60,6 @@ func decimalOf(text []byte) (d plainDecimal, ok bool) {
 		d.digits = d.digits*10 + uint64(c-'0')
 	}
 	return d, true
-}
-
-// eightDigits reads the first eight bytes of text as digits: pairs, then fours,
-// then all of them, each step side by side in one word.
-func eightDigits(text []byte) (v uint64, ok bool) {
-	const zeros, sixes, high = lowBits * '0', lowBits * 6, lowBits * 0xf0
-	x := binary.LittleEndian.Uint64(text)
-	if x&high != zeros || (x+sixes)&high != zeros {
-		return 0, false
-	}
-	x -= zeros
-	x = x*10 + x>>8
-	const pairs = 0x000000ff000000ff
-	x = x&pairs*(100+1e6<<32) + x>>16&pairs*(1+1e4<<32)
-	return x >> 32, true
 }
 
 // quotient returns the double nearest to the number, but for its sign, as a
