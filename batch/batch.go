@@ -18,8 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
-	"slices"
 
 	"batcher/column"
 	"batcher/manifest"
@@ -108,9 +106,6 @@ type Gather struct {
 	offenders []record.DeadLetter
 }
 
-// packedNames are the endings of names that compressed objects usually have.
-var packedNames = []string{".gz", ".gzip", ".zst", ".zstd", ".bz2"}
-
 // New begins a batch.
 func New(o Options) *Gather {
 	g := &Gather{opts: o, dead: NewLetters(o.Dead)}
@@ -131,7 +126,7 @@ func (g *Gather) Full(key string, storedBytes int64) bool {
 		return false
 	}
 	guess := storedBytes
-	if g.packed > 0 && slices.Contains(packedNames, path.Ext(key)) {
+	if g.packed > 0 && record.Packed(key) {
 		guess = int64(float64(storedBytes) * float64(g.unpacked) / float64(g.packed))
 	}
 	return l.Objects > 0 && int64(len(g.ranges)) >= l.Objects ||

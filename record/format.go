@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -41,6 +42,12 @@ const (
 
 // packings are endings of names that say how an object is compressed.
 var packings = []string{".gz", ".gzip", ".zst", ".zstd", ".bz2", ".sz", ".snappy"}
+
+// Packed says whether an object's name says that it is compressed.
+func Packed(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(packings, func(p string) bool { return strings.HasSuffix(name, p) })
+}
 
 // extension returns the ending of an object's name that tells its format: in
 // lower case, behind which the ones that tell its compression are cut off.
