@@ -96,6 +96,9 @@ func Decide(f Facts) Decision {
 		return Decision{Replan, "a rival replaced the entry of an object"}
 	}
 	for _, r := range f.Rivals {
+		if f.Kind == manifest.Republish && r.Kind == manifest.Republish {
+			return Decision{Reencode, fmt.Sprintf("manifest %d publishes a table anew, and so would this one", r.Seq)}
+		}
 		if len(f.Writes) > 0 && decodes(f.Kind) && r.Config.Hash != f.Config {
 			return Decision{Reencode, fmt.Sprintf("manifest %d was written under another configuration", r.Seq)}
 		}

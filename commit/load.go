@@ -103,6 +103,11 @@ func (l *Log) LoadFiles(ctx context.Context, list segment.List[manifest.File]) (
 	return loadList(ctx, l, list)
 }
 
+// LoadPaths returns the paths of a list.
+func (l *Log) LoadPaths(ctx context.Context, list segment.List[string]) ([]string, error) {
+	return loadList(ctx, l, list)
+}
+
 // LoadLive returns every live file of a table, oldest first.
 func (l *Log) LoadLive(ctx context.Context, live manifest.Live) ([]manifest.File, error) {
 	refs, err := loadList(ctx, l, live.Segments)

@@ -16,10 +16,11 @@ import (
 // Repair is what a proposal of a kind that reads no source wants. At most one
 // member is set.
 type Repair struct {
-	Floor      manifest.Seq       // floor: the floor to set, own seq if larger
-	RetainFrom manifest.Seq       // expire: the first snapshot to retain
-	To         *manifest.Snapshot // rewind: the snapshot to restore
-	Pipeline   string             // adopt: the new pipeline id
+	Floor      manifest.Seq          // floor: the floor to set, own seq if larger
+	RetainFrom manifest.Seq          // expire: the first snapshot to retain
+	To         *manifest.Snapshot    // rewind: the snapshot to restore
+	Pipeline   string                // adopt: the new pipeline id
+	Republish  *manifest.Republished // republish: what to publish anew, found on a head that the proposal may leave behind
 }
 
 // ErrExpired says that a snapshot is no longer retained.
@@ -40,8 +41,21 @@ func (l *Log) buildRepair(ctx context.Context, p Proposal, h, m *manifest.Manife
 		return l.buildRewind(ctx, *p.Repair.To, h, m, pack)
 	case manifest.Adopt:
 		m.Pipeline, m.Generation = p.Repair.Pipeline, h.Generation+1
+	case manifest.Republish:
+		return buildRepublish(*p.Repair.Republish, m, pack)
 	}
 	return nil
+}
+
+// buildRepublish has the projection of a table go on above the versions of others.
+func buildRepublish(r manifest.Republished, m *manifest.Manifest, pack *segment.Pack) error {
+	t := m.Tables[r.Table]
+	t.Version, t.LastSeq = r.Version, m.Seq
+	m.Tables[r.Table] = t
+	m.Republish = &r
+	var err error
+	r.Foreign, err = segment.Externalize(r.Foreign, pack)
+	return err
 }
 
 // buildRewind restores a snapshot: progress, the live files of every table and the

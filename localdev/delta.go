@@ -54,6 +54,14 @@ func (d *DeltaReaders) DeltaRS(ctx context.Context, q DeltaQuery) (DeltaAnswer, 
 	return d.ask(ctx, "delta-rs", q)
 }
 
+// Disturb has delta-rs make three commits, as a stranger may: it merges files, deletes
+// the rows that match a predicate, and appends two rows again. It returns the version
+// of the last one.
+func (d *DeltaReaders) Disturb(ctx context.Context, folder, predicate string) (int64, error) {
+	a, err := d.ask(ctx, "write", DeltaQuery{Table: folder, SQL: []string{predicate}})
+	return a.Version, err
+}
+
 func (d *DeltaReaders) ask(ctx context.Context, reader string, q DeltaQuery) (DeltaAnswer, error) {
 	question, err := json.Marshal(q)
 	if err != nil {

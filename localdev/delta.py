@@ -37,4 +37,16 @@ def ask_delta_rs():
     return {"Version": table.version(), "Partitions": table.metadata().partition_columns, "Rows": answers}
 
 
-json.dump({"duckdb": ask_duckdb, "delta-rs": ask_delta_rs}[sys.argv[1]](), sys.stdout)
+def write():
+    """Makes three commits: files merged, a row deleted, rows appended. sql[0] says which row."""
+    from deltalake import DeltaTable, QueryBuilder, write_deltalake
+
+    table = DeltaTable(question["table"])
+    table.optimize.compact()
+    table.delete(question["sql"][0])
+    rows = QueryBuilder().register("t", table).execute("SELECT * FROM t LIMIT 2").read_all()
+    write_deltalake(table, rows, mode="append")
+    return {"Version": DeltaTable(question["table"]).version(), "Partitions": [], "Rows": []}
+
+
+json.dump({"write": write, "duckdb": ask_duckdb, "delta-rs": ask_delta_rs}[sys.argv[1]](), sys.stdout)

@@ -52,7 +52,7 @@ func Begin(m *Manifest, sum SHA256) (Snapshot, error) {
 // loaded their items.
 func (s Snapshot) Apply(m *Manifest, sum SHA256) (Snapshot, error) {
 	for _, check := range []func(p *Snapshot, m *Manifest) (string, string){
-		checkLink, checkFloors, checkGeneration, checkBatch, checkProgress, checkTables, checkRefs,
+		checkLink, checkFloors, checkGeneration, checkBatch, checkProgress, checkRepublish, checkTables, checkRefs,
 	} {
 		if inv, detail := check(&s, m); inv != "" {
 			return Snapshot{}, &ViolationError{m.Seq, inv, detail}
@@ -318,6 +318,9 @@ func (m *Manifest) Refs() []segment.Ref {
 		add(m.Batch.Ranges.Ref)
 		add(m.Batch.Touched.Ref)
 		add(m.Batch.Replaced.Ref)
+	}
+	if m.Republish != nil {
+		add(m.Republish.Foreign.Ref)
 	}
 	for _, t := range m.Tables {
 		add(t.Schema.Ref)

@@ -39,6 +39,9 @@ func checkTable(name string, before, t *Table, m *Manifest) (string, string) {
 		version++
 		last = m.Seq
 	}
+	if m.republishes(name) {
+		version, last = m.Republish.Version, m.Seq
+	}
 	if touched && !m.Kind.writes() {
 		return broken("I16", "kind %s changes table %q", m.Kind, name)
 	}

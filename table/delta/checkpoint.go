@@ -106,6 +106,9 @@ func (p *Projector) snapshot(ctx context.Context, head manifest.Snapshot, table 
 		return Snapshot{}, err
 	}
 	t := made.Manifest.Tables[table]
+	if Version(t.Version) != v {
+		return Snapshot{}, fmt.Errorf("version %d is not of this chain: %w", v, commit.ErrExpired)
+	}
 	s := Snapshot{Table: table, Manifest: made.Manifest}
 	if s.Origin, err = p.begin(ctx, head); err != nil {
 		return s, err

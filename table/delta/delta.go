@@ -154,7 +154,7 @@ func (p *Projector) roll(ctx context.Context, head manifest.Snapshot, s *State, 
 			return err
 		}
 		for _, seq := range seqs {
-			if err := p.project(ctx, head, s.Table, seq); err != nil {
+			if err := p.project(ctx, head, s.Table, s.Projected+1, seq); err != nil {
 				return err
 			}
 			s.Projected++

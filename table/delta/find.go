@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"batcher/commit"
 	"batcher/manifest"
@@ -74,6 +75,12 @@ func (p *Projector) find(ctx context.Context, head manifest.Snapshot, table stri
 	}
 	if !there {
 		if at, who, err = p.gallop(ctx, table, at); err != nil || at < 0 {
+			return at, err
+		}
+	}
+	if !who.Ours {
+		passed, err := p.passed(ctx, head, table, at)
+		if err != nil || passed {
 			return at, err
 		}
 	}
@@ -200,11 +207,12 @@ func (p *Projector) ours(ctx context.Context, head manifest.Snapshot, table stri
 
 // path returns the manifests that made the versions of a table after at, in order.
 // Each manifest says which one touched the table last, so that none between is read.
+// It goes back no further than to the manifest that published the table anew: then
+// the first version may be above at+1.
 func (p *Projector) path(ctx context.Context, head manifest.Snapshot, table string, at Version) ([]manifest.Seq, error) {
-	t := head.Manifest.Tables[table]
-	seqs := make([]manifest.Seq, t.Version-int64(at))
-	for i := len(seqs) - 1; i >= 0; i-- {
-		seqs[i] = t.LastSeq
+	var seqs []manifest.Seq
+	for t := head.Manifest.Tables[table]; Version(t.Version) > at; {
+		seqs = append(seqs, t.LastSeq)
 		before, err := p.slot(ctx, head, t.LastSeq-1)
 		if err != nil {
 			return nil, err
@@ -214,10 +222,35 @@ func (p *Projector) path(ctx context.Context, head manifest.Snapshot, table stri
 			last.Version = -1
 		}
 		if last.Version != t.Version-1 {
+			made, err := p.slot(ctx, head, t.LastSeq)
+			if err != nil {
+				return nil, err
+			}
+			if r := made.Manifest.Republish; r != nil && r.Table == table {
+				break
+			}
 			return nil, fmt.Errorf("%w: manifest %d made version %d of %s, the one before has version %d (I16)",
 				commit.ErrDamaged, int64(t.LastSeq), t.Version, table, last.Version)
 		}
 		t = last
 	}
+	slices.Reverse(seqs)
 	return seqs, nil
+}
+
+// passed says whether the chain publishes a table anew right behind a foreign version.
+func (p *Projector) passed(ctx context.Context, head manifest.Snapshot, table string, foreign Version) (bool, error) {
+	if Version(head.Manifest.Tables[table].Version) <= foreign {
+		return false, nil
+	}
+	seqs, err := p.path(ctx, head, table, foreign)
+	if err != nil {
+		return false, err
+	}
+	next, err := p.slot(ctx, head, seqs[0])
+	if err != nil {
+		return false, err
+	}
+	r := next.Manifest.Republish
+	return r != nil && r.Table == table && Version(r.Version) == foreign+1, nil
 }

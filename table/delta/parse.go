@@ -3,6 +3,7 @@ package delta
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 
 	"batcher/manifest"
 )
@@ -16,32 +17,66 @@ type author struct {
 	Engine string // of a foreign commit, as far as it says
 }
 
+// line is what is read of a line in a commit file, which others may have written:
+// the rest of it has forms of theirs.
+type line struct {
+	CommitInfo *struct {
+		Engine  string       `json:"engineInfo"`
+		Batcher *batcherInfo `json:"batcher"`
+	} `json:"commitInfo"`
+	Txn *struct {
+		App string `json:"appId"`
+	} `json:"txn"`
+	Protocol *protocol `json:"protocol"`
+	Add      *struct {
+		Path string `json:"path"`
+	} `json:"add"`
+}
+
 // parseAuthor reads the start of a commit file, in which a last line may be torn.
 // Anything that is not ours to the letter is foreign.
 func parseAuthor(start []byte) author {
 	var who author
-	var info *commitInfo
-	for line := range bytes.Lines(start) {
-		var a action
-		if json.Unmarshal(line, &a) != nil {
+	var mark *batcherInfo
+	informed := false
+	for text := range bytes.Lines(start) {
+		var l line
+		if json.Unmarshal(text, &l) != nil {
 			break
 		}
-		if a.CommitInfo != nil && info == nil {
-			info = a.CommitInfo
-			who.Engine = info.Engine
+		if l.CommitInfo != nil && !informed {
+			who.Engine, mark, informed = l.CommitInfo.Engine, l.CommitInfo.Batcher, true
 		}
-		if a.Txn != nil && who.App == "" {
-			who.App = a.Txn.App
-		}
-		if info != nil && who.App != "" {
-			break
+		if l.Txn != nil && who.App == "" {
+			who.App = l.Txn.App
 		}
 	}
-	if info == nil || info.Batcher == nil || who.App == "" {
-		return who
+	if mark != nil && who.App != "" {
+		who.Ours, who.Seq, who.SHA256 = true, mark.Seq, mark.SHA256
 	}
-	who.Ours, who.Seq, who.SHA256 = true, info.Batcher.Seq, info.Batcher.SHA256
 	return who
+}
+
+// parseForeign returns the paths that a foreign commit adds, as they stand there, or
+// says why the commit cannot be undone: a protocol that demands more of writers may
+// give each action a meaning that we do not know.
+func parseForeign(body []byte) (paths []string, reason string) {
+	for text := range bytes.Lines(body) {
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		var l line
+		if err := json.Unmarshal(text, &l); err != nil {
+			return nil, "cannot be read"
+		}
+		if l.Protocol != nil && (l.Protocol.MinReader > 1 || l.Protocol.MinWriter > 2) {
+			return nil, fmt.Sprintf("raises the protocol to %d, %d", l.Protocol.MinReader, l.Protocol.MinWriter)
+		}
+		if l.Add != nil {
+			paths = append(paths, l.Add.Path)
+		}
+	}
+	return paths, ""
 }
 
 // parseHint reads _last_checkpoint. What others put beside our members is theirs;

@@ -26,6 +26,7 @@ func TestParseAuthor(t *testing.T) {
 		"a hash of our own":    {strings.Replace(info, `"0100`, `"01`, 1) + txn, author{}},
 		"others":               {`{"commitInfo":{"engineInfo":"e"}}` + "\n" + txn, author{App: "batcher:p", Engine: "e"}},
 		"a second commitInfo":  {`{"commitInfo":{"engineInfo":"e"}}` + "\n" + info + txn, author{App: "batcher:p", Engine: "e"}},
+		"parameters of theirs": {`{"commitInfo":{"engineInfo":"e","operationParameters":{"a":1,"b":null}}}`, author{Engine: "e"}},
 		"nothing":              {"", author{}},
 		"no JSON":              {"<html>", author{}},
 	} {
@@ -41,6 +42,9 @@ func FuzzParseAuthor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if who := parseAuthor(b); who.Ours && who.App == "" {
 			t.Fatalf("%+v", who)
+		}
+		if paths, reason := parseForeign(b); reason != "" && paths != nil {
+			t.Fatalf("%q, %s", paths, reason)
 		}
 		if h, ok := parseHint(b); ok == (h.Version < 0) {
 			t.Fatalf("%+v, %t", h, ok)

@@ -12,11 +12,15 @@ import (
 	"batcher/segment"
 )
 
-// project puts the version of a table that manifest seq made.
-func (p *Projector) project(ctx context.Context, head manifest.Snapshot, table string, seq manifest.Seq) error {
+// project puts version v of a table, which manifest seq made.
+func (p *Projector) project(ctx context.Context, head manifest.Snapshot, table string, v Version, seq manifest.Seq) error {
 	made, err := p.slot(ctx, head, seq)
 	if err != nil {
 		return err
+	}
+	if next := Version(made.Manifest.Tables[table].Version); next != v {
+		// It was published anew behind versions that are no longer there.
+		return &ConflictError{Table: table, Version: v}
 	}
 	before, err := p.slot(ctx, head, seq-1)
 	if err != nil {
@@ -59,8 +63,15 @@ func (p *Projector) change(ctx context.Context, head manifest.Snapshot, table st
 		}
 	}
 	m.Tables = map[string]manifest.Table{table: t}
-	s, err := p.log.LoadSchema(ctx, t.Schema)
-	return Change{Table: table, Manifest: &m, SHA256: made.SHA256, Before: before.Manifest.Tables[table], Schema: s, Origin: origin}, err
+	c := Change{Table: table, Manifest: &m, SHA256: made.SHA256, Before: before.Manifest.Tables[table], Origin: origin}
+	if c.Schema, err = p.log.LoadSchema(ctx, t.Schema); err != nil || m.Republish == nil {
+		return c, err
+	}
+	if c.Live, err = p.log.LoadLive(ctx, t.Live); err != nil {
+		return c, err
+	}
+	c.Foreign, err = p.log.LoadPaths(ctx, m.Republish.Foreign)
+	return c, err
 }
 
 // tries bounds how often the same bytes are put where nothing was settled.

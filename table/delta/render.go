@@ -27,6 +27,10 @@ type Change struct {
 	Before   manifest.Table     // the table one manifest earlier
 	Schema   *schema.Schema     // of the table after the manifest
 	Origin   Origin
+	// Live and Foreign are there for a manifest that publishes the table anew: every
+	// live file, and the paths of the files that must go unless they are live.
+	Live    []manifest.File
+	Foreign []string
 }
 
 // Origin is what a table keeps of the chain's first manifest, also when the
@@ -49,7 +53,8 @@ func RenderCommit(c Change) ([]byte, error) {
 	if t.Version == 0 {
 		actions = append(actions, action{Protocol: &protocol{MinReader: 1, MinWriter: 2}})
 	}
-	if t.Version == 0 || t.Schema.SHA256 != c.Before.Schema.SHA256 {
+	anew := c.Manifest.Kind == manifest.Republish
+	if t.Version == 0 || anew || t.Schema.SHA256 != c.Before.Schema.SHA256 {
 		meta, err := view.metaData(c.Origin)
 		if err != nil {
 			return nil, err
@@ -57,7 +62,11 @@ func RenderCommit(c Change) ([]byte, error) {
 		actions = append(actions, action{MetaData: meta})
 	}
 	change := c.Manifest.Kind != manifest.Compact // a compaction changes files and no rows
-	for _, f := range sorted(t.Add.Items) {
+	come := t.Add.Items
+	if anew {
+		come = c.Live
+	}
+	for _, f := range sorted(come) {
 		a, err := view.add(f)
 		if err != nil {
 			return nil, err
@@ -73,7 +82,22 @@ func RenderCommit(c Change) ([]byte, error) {
 		r.DataChange = change
 		actions = append(actions, action{Remove: r})
 	}
+	for _, path := range gone(c.Foreign, actions) {
+		actions = append(actions, action{Remove: &remove{Path: path, Deleted: view.millis(), DataChange: true}})
+	}
 	return encode(actions)
+}
+
+// gone returns the paths that no action adds, in order and each once.
+func gone(paths []string, actions []action) []string {
+	added := map[string]bool{}
+	for _, a := range actions {
+		if a.Add != nil {
+			added[a.Add.Path] = true
+		}
+	}
+	out := slices.DeleteFunc(slices.Sorted(slices.Values(paths)), func(path string) bool { return added[path] })
+	return slices.Compact(out)
 }
 
 // encode writes one action a line.
@@ -95,7 +119,7 @@ func info(c Change) *commitInfo {
 	switch c.Manifest.Kind {
 	case manifest.Compact:
 		operation = "OPTIMIZE"
-	case manifest.Rewind:
+	case manifest.Rewind, manifest.Republish:
 		operation = "RESTORE"
 	}
 	t := c.Manifest.Tables[c.Table]

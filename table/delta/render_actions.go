@@ -69,7 +69,7 @@ type remove struct {
 	Path       string             `json:"path" parquet:"path"`
 	Deleted    int64              `json:"deletionTimestamp" parquet:"deletionTimestamp"`
 	DataChange bool               `json:"dataChange" parquet:"dataChange"`
-	Extended   bool               `json:"extendedFileMetadata" parquet:"extendedFileMetadata"`
-	Values     map[string]*string `json:"partitionValues" parquet:"partitionValues"`
-	Size       int64              `json:"size" parquet:"size"`
+	Extended   bool               `json:"extendedFileMetadata" parquet:"extendedFileMetadata"` // Values and Size are there
+	Values     map[string]*string `json:"partitionValues,omitzero" parquet:"partitionValues"`
+	Size       int64              `json:"size,omitzero" parquet:"size"`
 }

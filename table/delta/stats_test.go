@@ -135,3 +135,27 @@ func TestStatistics_AreWhatDuckDBFinds(t *testing.T) {
 	}
 	localdev.Figure("statistics of Delta logs compared with DuckDB", compared)
 }
+
+// replayed are the paths that a Delta log shows in the end, found without our types.
+func replayed(t testing.TB, s *memstore.Store, table string) map[string]bool {
+	t.Helper()
+	shown := map[string]bool{}
+	for v := 0; ; v++ {
+		body, ok := s.Objects()[fmt.Sprintf("%s/_delta_log/%020d.json", table, v)]
+		if !ok {
+			return shown
+		}
+		for line := range bytes.Lines(body) {
+			var action map[string]map[string]any
+			if err := json.Unmarshal(line, &action); err != nil {
+				t.Fatalf("version %d: %v", v, err)
+			}
+			if add := action["add"]; add != nil {
+				shown[add["path"].(string)] = true
+			}
+			if remove := action["remove"]; remove != nil {
+				delete(shown, remove["path"].(string))
+			}
+		}
+	}
+}
