@@ -33,3 +33,37 @@ func TestAPipelineFileThatDoesNotFitTheChainIsNoDamage(t *testing.T) {
 	}
 	w.proves(1)
 }
+
+// TestWhatOnlyLooksCountsChangedObjects: with on_change: fail a run ends with 66, and
+// the verbs that say so beforehand do not.
+func TestWhatOnlyLooksCountsChangedObjects(t *testing.T) {
+	w := newWorld(t, nil, localFile)
+	w.write("in/a.ndjson", "{\"a\":1}\n")
+	w.must(&report{}, "run")
+	w.write("in/a.ndjson", "{\"a\":1234}\n")
+	w.write("in/b.ndjson", "{\"a\":2}\n")
+	fail := []string{"--set", "source.files.on_change=fail"}
+	if r := w.run(append(fail, "run")...); r.code != exitGap {
+		t.Errorf("run: exit %d: %s", r.code, r.stderr)
+	}
+	var seen struct {
+		Changed int64 `json:"changed_objects"`
+		Lag     reportLag
+	}
+	for _, verb := range []string{"status", "plan"} {
+		w.must(&seen, append(fail, verb)...)
+		if seen.Changed != 1 || seen.Lag.Objects != 1 {
+			t.Errorf("%s: %+v", verb, seen)
+		}
+	}
+	if r := w.run(append(fail, "plan")...); !strings.Contains(r.stdout, "1 consumed objects changed since (source.files.on_change: fail ends a run there, exit code 66)\n") {
+		t.Errorf("plan: %s", r.stdout)
+	}
+	if r := w.run(append(fail, "schema", "diff")...); r.code != exitOK {
+		t.Errorf("schema diff: exit %d: %s", r.code, r.stderr)
+	}
+	w.must(&seen, "status", "--set", "source.files.on_change=replace")
+	if seen.Lag.Objects != 2 {
+		t.Errorf("status under replace: %+v", seen)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"batcher/commit"
+	"batcher/config"
 	"batcher/manifest"
 	"batcher/pipeline"
 	"batcher/source"
@@ -50,7 +51,7 @@ const (
 
 // planRun is the verb plan.
 func planRun(ctx context.Context, c *call, o planOptions) error {
-	r, err := open(ctx, c, wiring{o.Shard, o.OnGap})
+	r, err := open(ctx, c, wiring{o.Shard, o.OnGap, changedCounted})
 	if err != nil {
 		return err
 	}
@@ -60,6 +61,10 @@ func planRun(ctx context.Context, c *call, o planOptions) error {
 	}
 	if c.Output == outputJSON {
 		return printJSON(c, rep)
+	}
+	changed := "consumed objects changed since"
+	if r.cfg.Source.Files.OnChange == config.OnChangeFail {
+		changed += " (source.files.on_change: fail ends a run there, exit code 66)"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "a run would read %d objects, %d bytes, in at least %d batches\n", rep.Objects, rep.Bytes, rep.Batches)
@@ -74,7 +79,7 @@ func planRun(ctx context.Context, c *call, o planOptions) error {
 		n    int64
 		what string
 	}{{rep.Late, "of them late"}, {rep.Young, "more are too young to be read yet (source.files.settle)"},
-		{rep.Changed, "consumed objects changed since"}, {rep.Ignored, "ignored"}} {
+		{rep.Changed, changed}, {rep.Ignored, "ignored"}} {
 		if part.n > 0 {
 			fmt.Fprintf(&b, "%d %s\n", part.n, part.what)
 		}

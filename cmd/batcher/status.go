@@ -39,7 +39,7 @@ type statusTable struct {
 
 // status is the verb status.
 func status(ctx context.Context, c *call, o statusOptions) error {
-	r, err := open(ctx, c, wiring{OnGap: gapSkip})
+	r, err := open(ctx, c, wiring{OnGap: gapSkip, Changed: changedCounted})
 	if err != nil {
 		return err
 	}

@@ -61,9 +61,18 @@ type rooms struct {
 
 // wiring is what a verb's flags say about the source.
 type wiring struct {
-	Shard source.Shard
-	OnGap gapPolicy
+	Shard   source.Shard
+	OnGap   gapPolicy
+	Changed changedPolicy
 }
+
+// changedPolicy says what a verb does about on_change: fail.
+type changedPolicy uint8
+
+const (
+	changedAsConfigured changedPolicy = iota // it ends there
+	changedCounted                           // it only looks, so it counts them and goes on
+)
 
 // open reads the pipeline file and wires its rooms. It makes no request.
 func open(ctx context.Context, c *call, w wiring) (*rooms, error) {
@@ -87,10 +96,14 @@ func wire(ctx context.Context, c *call, cfg *config.Pipeline, w wiring) (*rooms,
 	r.log = commit.New(commit.Options{
 		Store: r.store, Pipeline: string(cfg.Name), Clock: wallClock{}, Logger: c.Logger, Writer: writer(),
 	})
+	onChange := files.OnChange(in.OnChange)
+	if w.Changed == changedCounted && onChange == files.FailChanged {
+		onChange = files.SkipChanged
+	}
 	fc := files.Config{
 		Location: in.Path.String(), Include: texts(in.Include), Exclude: texts(in.Exclude),
 		TimePath: string(in.TimePath), Relist: in.Relist, Lookback: in.Lookback, Settle: in.Settle.Age,
-		Shard: w.Shard, OnChange: files.OnChange(in.OnChange), OnGap: files.OnGap(w.OnGap), Start: start(in.Start),
+		Shard: w.Shard, OnChange: onChange, OnGap: files.OnGap(w.OnGap), Start: start(in.Start),
 	}
 	if r.source, err = files.New(r.input, fc); err != nil {
 		return nil, &exitError{Code: exitConfig, Err: err}
