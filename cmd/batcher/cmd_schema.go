@@ -59,6 +59,9 @@ func parseSchema(c *cli.Context) (schemaOptions, error) {
 	case o.Action != "widen" && len(given) > 1:
 		return o, usageError(usage, "schema %s: too many arguments, found %q", o.Action, given[1])
 	}
+	if err := o.check(c); err != nil {
+		return o, err
+	}
 	if o.At, err = atFlag(c); err != nil || o.Action != "widen" {
 		return o, err
 	}
@@ -67,6 +70,19 @@ func parseSchema(c *cli.Context) (schemaOptions, error) {
 		return o, usageError("", "type %q: %w", given[2], err)
 	}
 	return o, nil
+}
+
+// check refuses flags that mean nothing for an action.
+func (o *schemaOptions) check(c *cli.Context) error {
+	for _, f := range []struct {
+		flag    string
+		actions []string
+	}{{"table", []string{"show", "widen"}}, {"at", []string{"show"}}, {"confirm", []string{"widen"}}} {
+		if c.IsSet(f.flag) && !slices.Contains(f.actions, o.Action) {
+			return usageError("", "--%s is for schema %s", f.flag, strings.Join(f.actions, " and schema "))
+		}
+	}
+	return nil
 }
 
 // parseType reads a type; double is what most call float64.

@@ -22,7 +22,7 @@ import (
 
 // schemaVerb is the verb schema.
 func schemaVerb(ctx context.Context, c *call, o schemaOptions) error {
-	r, err := open(ctx, c, wiring{})
+	r, err := open(ctx, c, wiring{Changed: changedCounted})
 	if err != nil {
 		return err
 	}
@@ -177,9 +177,11 @@ type schemaDifference struct {
 	Dead    int64            `json:"dead"`
 	Added   []schemaColumn   `json:"added"`
 	Misfits []reportConflict `json:"misfits"`
+	Breaks  string           `json:"breaks,omitempty"` // schema.contract: freeze: why a run commits nothing of it
 }
 
-// schemaDiff decodes the next batch as a run would, and writes nothing.
+// schemaDiff decodes the next batch as a run would, and writes nothing. What a run
+// would refuse is shown as if it were admitted.
 func (r *rooms) schemaDiff(ctx context.Context, c *call) error {
 	p := r.pipeline(c)
 	out := schemaDifference{Seq: -1, Added: []schemaColumn{}, Misfits: []reportConflict{}}
@@ -200,6 +202,11 @@ func (r *rooms) schemaDiff(ctx context.Context, c *call) error {
 		return err
 	}
 	sealed, err := preview(ctx, p, published, plan.Objects)
+	var broken *record.ContractError
+	if errors.As(err, &broken) { // what breaks the contract shows when nothing does
+		out.Breaks, p.Rules.Contract = err.Error(), schema.Evolving
+		sealed, err = preview(ctx, p, published, plan.Objects)
+	}
 	if err != nil {
 		return err
 	}
@@ -223,6 +230,9 @@ func (d schemaDifference) print(c *call) error {
 	}
 	for _, m := range d.Misfits {
 		fmt.Fprintf(&b, "! %-32s %d values do not fit; %s\n", printable(m.Column), m.Count, printable(m.Cure))
+	}
+	if d.Breaks != "" {
+		fmt.Fprintf(&b, "a run would fail: %s\n", printable(d.Breaks))
 	}
 	if len(d.Added)+len(d.Misfits) == 0 {
 		b.WriteString("nothing would change\n")
@@ -284,6 +294,7 @@ func (r *rooms) inferSchema(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	p.Rules.Contract = schema.Evolving // of the published table, which this leaves aside
 	p.Limits = batch.Limits{Bytes: sampleBytes * sampleObjects}
 	sealed, err := preview(ctx, p, schema.New(), spread(plan.Objects))
 	if err != nil {
