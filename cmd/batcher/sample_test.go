@@ -141,7 +141,66 @@ func TestTheDuckDBScriptRuns(t *testing.T) {
 			t.Errorf("%s: %d, want %d", query, n, want)
 		}
 	}
+	if r := w.run("ddl", "duckdb", "--no-extension", "--latest-by", "kk"); r.code != exitUsage || !strings.Contains(r.stderr, `table events has no column "kk"`) || r.stdout != "" {
+		t.Errorf("--latest-by what is not there: exit %d: %s%s", r.code, r.stderr, r.stdout)
+	}
+	if strings.Contains(script, "REPLACE VIEW") {
+		t.Errorf("a view outlives the session of the others that it reads:\n%s", script)
+	}
 	if r := w.run("ddl", "duckdb"); r.code != exitUsage || !strings.Contains(r.stderr, "--no-extension") {
 		t.Errorf("ddl without the projection: exit %d: %s", r.code, r.stderr)
+	}
+}
+
+// TestTheNewestRowIsThatOfTheLatestEvent holds the view of newest rows to the event
+// time, nested here, where the pipeline has one.
+func TestTheNewestRowIsThatOfTheLatestEvent(t *testing.T) {
+	w := newWorld(t, nil, localFile+"event_time: {field: head.at}\n")
+	w.write("in/a.ndjson", `{"k":1,"v":"new","head":{"at":"2026-03-01T00:00:00Z","n":1}}`+"\n")
+	w.write("in/b.ndjson", `{"k":1,"v":"old","head":{"at":"2026-01-01T00:00:00Z","n":2}}`+"\n"+`{"k":1,"v":"undated"}`+"\n")
+	w.must(&report{}, "run")
+	duck, err := localdev.OpenDuckDB(t.Context())
+	if err != nil {
+		t.Fatalf("this test needs DuckDB: %v", err)
+	}
+	script := w.run("ddl", "duckdb", "--no-extension", "--latest-by", "k").stdout
+	got, err := duck.Query(t.Context(), script+"SELECT v FROM events_latest")
+	if err != nil || len(got) != 1 || got[0]["v"] != "new" {
+		t.Errorf("%v %v\n%s", got, err, script)
+	}
+	if !strings.Contains(script, `-- The newest row is the one with the largest "head"."at", then the largest _source, then the largest _offset.`) {
+		t.Errorf("the script does not say what newest means:\n%s", script)
+	}
+}
+
+// TestTheViewOfAnEmptyTableHasItsColumns replaces all rows of a table of every kind by
+// none.
+func TestTheViewOfAnEmptyTableHasItsColumns(t *testing.T) {
+	w := newWorld(t, nil, localFile+"schema: {columns: [{path: d, type: \"decimal(9,2)\"}, {path: m, type: \"map<string,int32>\"}, {path: x, type: bytes}, {path: j, type: json}, {path: day, type: date}]}\ndead_letters: {fail_above: {ratio: 1}}\n")
+	w.write("in/a.ndjson", `{"k":1,"f":1.5,"b":true,"t":"2026-03-01T00:00:00Z","s":{"a":1,"l":["x"]},"d":1,"m":{"q":1},"x":"AA==","j":{},"day":"2026-03-01"}`+"\n")
+	w.must(&report{}, "run")
+	duck, err := localdev.OpenDuckDB(t.Context())
+	if err != nil {
+		t.Fatalf("this test needs DuckDB: %v", err)
+	}
+	describe := func(table string) string {
+		script := w.run("ddl", "duckdb", "--no-extension", "--latest-by", "k").stdout
+		got, err := duck.Query(t.Context(), script+"SELECT count(*) AS n, string_agg(column_name || ' ' || data_type, ', ' ORDER BY column_name) AS columns FROM (SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = '"+table+"')")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, script)
+		}
+		return fmt.Sprint(got[0]["columns"])
+	}
+	full, letters := describe("events"), describe("events_dead")
+	if !strings.Contains(letters, "_id VARCHAR") || !strings.Contains(letters, "message VARCHAR") {
+		t.Errorf("the view of no letters has %s", letters)
+	}
+	w.write("in/a.ndjson", "broken\n")
+	w.must(&report{}, "run", "--set", "source.files.on_change=replace")
+	if empty := describe("events"); empty != full {
+		t.Errorf("a table without rows has\n%s\nwant\n%s", empty, full)
+	}
+	if again := describe("events_dead"); again != letters {
+		t.Errorf("letters have\n%s\nwant\n%s", again, letters)
 	}
 }

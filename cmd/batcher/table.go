@@ -99,15 +99,15 @@ func ddl(ctx context.Context, c *call, o ddlOptions) error {
 		}
 	}
 	if o.LatestBy != "" {
-		fmt.Fprintf(&b, "CREATE OR REPLACE VIEW %s AS SELECT * FROM %s QUALIFY row_number() OVER (PARTITION BY %s ORDER BY _source DESC, _offset DESC) = 1;\n",
-			ident(string(r.cfg.Table)+"_latest"), ident(string(r.cfg.Table)), ident(o.LatestBy))
+		if err := r.latest(ctx, &b, s, o.LatestBy); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(&b, "SELECT count(*) AS rows FROM %s;\n", ident(string(r.cfg.Table)))
 	return printTo(c.Stdout, b.String())
 }
 
-// view writes the statements for one table. A table without files becomes an
-// empty view with the record id, so that a script never fails on it.
+// view writes the statements for one table.
 func (r *rooms) view(ctx context.Context, b *strings.Builder, s manifest.Snapshot, name string) error {
 	_, t, err := r.table(s, name)
 	if err != nil {
@@ -121,8 +121,7 @@ func (r *rooms) view(ctx context.Context, b *strings.Builder, s manifest.Snapsho
 		fmt.Fprintf(b, "-- Each file of %s has the rows of one partition, by columns that stand in it: %s.\n", name, strings.Join(split, ", "))
 	}
 	if len(live) == 0 {
-		fmt.Fprintf(b, "CREATE OR REPLACE VIEW %s AS SELECT NULL::VARCHAR AS _source, NULL::BIGINT AS _offset WHERE false;\n", ident(name))
-		return nil
+		return r.emptyView(ctx, b, t, name)
 	}
 	variable := strings.ReplaceAll(name, "-", "_") + "_files"
 	fmt.Fprintf(b, "SET VARIABLE %s = [\n", variable)
