@@ -73,7 +73,8 @@ type Decision struct {
 //     success without a PUT, part covered needs another plan;
 //  4. read set: configuration and schema must be what the files were written
 //     under in every manifest since, or provably compatible, and every file that
-//     the proposal takes away must be live still.
+//     the proposal takes away must be live still. A republish has read where the
+//     Delta log ends, which another one moves.
 //
 // A rewrite has read the whole live list of its tables: any file that came or went
 // since Seen makes it Reencode. It may then write the files that came, leave out

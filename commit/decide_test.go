@@ -43,6 +43,7 @@ func TestDecide(t *testing.T) {
 	})
 	other := did(6, manifest.Data, func(m *manifest.Manifest, t *manifest.Table) { m.Config.Hash = "c2" })
 	floor := did(6, manifest.Floor, func(m *manifest.Manifest, _ *manifest.Table) { m.GCFloor = 6 })
+	republished := did(6, manifest.Republish, func(_ *manifest.Manifest, t *manifest.Table) { t.Version, t.LastSeq = 9, 6 })
 	rewound := did(6, manifest.Rewind, func(m *manifest.Manifest, _ *manifest.Table) { m.Generation = 1 })
 	took := func(r source.Range) *manifest.Manifest {
 		return did(6, manifest.Data, func(m *manifest.Manifest, _ *manifest.Table) {
@@ -96,6 +97,11 @@ func TestDecide(t *testing.T) {
 		{"a rewrite after a rewrite", manifest.Rewrite, rewrote, removes("a"), nil, commit.Reencode},
 		{"a rewrite beside what leaves the table alone", manifest.Rewrite, rewroteOther, removes("a"), nil, commit.Propose},
 		{"a rewrite under another configuration", manifest.Rewrite, other, removes("a"), nil, commit.Propose},
+		{"a republish beside an append", manifest.Republish, added, nil, nil, commit.Propose},
+		{"a republish beside a compaction", manifest.Republish, compacted, nil, nil, commit.Propose},
+		{"a republish after another", manifest.Republish, republished, nil, nil, commit.Reencode},
+		{"a republish over a rewind", manifest.Republish, rewound, nil, nil, commit.Abort},
+		{"an append beside a republish", manifest.Data, republished, removes(), nil, commit.Propose},
 		{"a rewrite over a floor", manifest.Rewrite, floor, removes("a"), nil, commit.Abort},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func (p *Projector) checkpoint(ctx context.Context, head manifest.Snapshot, tabl
 	}
 	h, err := p.putCheckpoint(ctx, head, table, due)
 	if errors.Is(err, commit.ErrExpired) {
-		p.logger.Info("no checkpoint of a version that is no longer retained", "table", table, "version", int64(due))
+		p.logger.Info("no checkpoint: the version is not ours, or no longer retained", "table", table, "version", int64(due))
 		return nil
 	}
 	if err != nil {
