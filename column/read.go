@@ -175,7 +175,7 @@ func checkVector(v *Vector, l *leafShape, rows int) error {
 		return fmt.Errorf("%d definition and %d repetition levels do not make %d rows", len(v.Def), len(v.Rep), rows)
 	case v.MaxRep > 0 && rows > 0 && v.Rep[0] != 0:
 		return fmt.Errorf("starts inside a row")
-	case highest(v.Def) > v.MaxDef || highest(v.Rep) > v.MaxRep:
+	case !within(v.Def, v.MaxDef) || !within(v.Rep, v.MaxRep):
 		return fmt.Errorf("a level is above its maximum")
 	case bytes.Count(v.Def, []byte{v.MaxDef}) != v.Values:
 		return fmt.Errorf("%d values, definition levels say %d", v.Values, bytes.Count(v.Def, []byte{v.MaxDef}))
@@ -223,13 +223,14 @@ func checkPlain(v *Vector) error {
 	return nil
 }
 
-// highest is the greatest level.
-func highest(levels []byte) uint8 {
-	m := uint8(0)
-	for _, l := range levels {
-		m = max(m, l)
+// within says whether no level is above the highest one. To count the levels that
+// there are is faster than to look at each, for most entries have one of the same.
+func within(levels []byte, highest uint8) bool {
+	rest := len(levels) - bytes.Count(levels, []byte{highest})
+	for l := uint8(0); l < highest && rest > 0; l++ {
+		rest -= bytes.Count(levels, []byte{l})
 	}
-	return m
+	return rest == 0
 }
 
 // sameShape says whether two leaves agree about the node that they share: the
