@@ -51,7 +51,7 @@ type Projector struct {
 	clock  commit.Clock
 	logger *slog.Logger
 
-	at     map[string]Version // last version that is known to be ours, by table
+	at     map[string]place   // where each Delta log is known to end
 	hinted map[string]Version // what _last_checkpoint says, by table
 	slots  map[manifest.Seq]manifest.Snapshot
 	origin *Origin
@@ -60,7 +60,7 @@ type Projector struct {
 // New returns a Projector. It makes no request.
 func New(o Options) *Projector {
 	return &Projector{log: o.Log, store: o.Store, clock: o.Clock, logger: o.Logger,
-		at: map[string]Version{}, hinted: map[string]Version{}, slots: map[manifest.Seq]manifest.Snapshot{}}
+		at: map[string]place{}, hinted: map[string]Version{}, slots: map[manifest.Seq]manifest.Snapshot{}}
 }
 
 // State is where one table stands.
@@ -125,45 +125,60 @@ func (p *Projector) Publish(ctx context.Context, head manifest.Snapshot) ([]Stat
 	return states, errors.Join(failed...)
 }
 
-// roll brings one table up to head.
+// roll brings one table up to head. Where what is remembered no longer holds,
+// because others wrote and the table was published anew, it looks again.
 func (p *Projector) roll(ctx context.Context, head manifest.Snapshot, s *State, begun time.Time) error {
 	if s.Projected = -1; s.Chain < 0 {
 		return nil
 	}
-	at, known := p.at[s.Table]
-	if !known {
-		var err error
-		if at, err = p.find(ctx, head, s.Table); err != nil {
-			s.Projected = p.ours(ctx, head, s.Table, err)
+	if at, known := p.at[s.Table]; known {
+		err := p.rollFrom(ctx, head, s, at)
+		var conflict *ConflictError
+		if !errors.As(err, &conflict) {
+			return p.complete(ctx, head, s, at, begun, err)
+		}
+		delete(p.at, s.Table)
+	}
+	at, err := p.find(ctx, head, s.Table)
+	if err != nil {
+		s.Projected = p.ours(ctx, head, s.Table, err)
+		return err
+	}
+	if at.version >= 0 && at.version < s.Chain {
+		if err := p.sync(ctx, logFolder(s.Table)); err != nil {
 			return err
 		}
-		if at >= 0 && at < s.Chain {
-			if err := p.sync(ctx, logFolder(s.Table)); err != nil {
-				return err
-			}
-		}
-		p.at[s.Table] = at
 	}
-	s.Projected = at
-	if at > s.Chain {
-		return nil // a newer head was projected
+	return p.complete(ctx, head, s, at, begun, p.rollFrom(ctx, head, s, at))
+}
+
+// rollFrom puts the versions after a place.
+func (p *Projector) rollFrom(ctx context.Context, head manifest.Snapshot, s *State, at place) error {
+	s.Projected, p.at[s.Table] = at.version, at
+	if at.version == s.Chain || at.seq > head.Manifest.Seq {
+		return nil // nothing is new, or a newer head was projected
 	}
-	if at < s.Chain {
-		seqs, err := p.path(ctx, head, s.Table, at)
-		if err != nil {
+	seqs, err := p.path(ctx, head, s.Table, at.version)
+	if err != nil {
+		return err
+	}
+	for _, seq := range seqs {
+		if err := p.project(ctx, head, s.Table, s.Projected+1, seq); err != nil {
 			return err
 		}
-		for _, seq := range seqs {
-			if err := p.project(ctx, head, s.Table, s.Projected+1, seq); err != nil {
-				return err
-			}
-			s.Projected++
-			p.at[s.Table] = s.Projected
-		}
-		p.logger.Info("table published", "table", s.Table, "version", int64(s.Projected), "versions", len(seqs))
+		s.Projected++
+		p.at[s.Table] = place{s.Projected, seq}
 	}
-	if at == s.Chain && s.Chain%checkpointEvery > 0 {
-		return nil // nothing was due now; what an earlier run owes, the next version pays
+	p.logger.Info("table published", "table", s.Table, "version", int64(s.Projected), "versions", len(seqs))
+	return nil
+}
+
+// complete sees to the checkpoint when the versions are put. Where none was, it looks
+// for one only if the last version should have one: what an earlier run owes is paid
+// with the next version.
+func (p *Projector) complete(ctx context.Context, head manifest.Snapshot, s *State, from place, begun time.Time, err error) error {
+	if err != nil || s.Projected != s.Chain || s.Projected == from.version && s.Chain%checkpointEvery > 0 {
+		return err
 	}
 	return p.checkpoint(ctx, head, s.Table, begun)
 }
@@ -175,7 +190,9 @@ func (p *Projector) Status(ctx context.Context, head manifest.Snapshot) ([]State
 		s := State{Table: table, Chain: Version(head.Manifest.Tables[table].Version), Projected: -1}
 		var err error
 		if s.Chain >= 0 {
-			s.Projected, err = p.find(ctx, head, table)
+			var at place
+			at, err = p.find(ctx, head, table)
+			s.Projected = at.version
 		}
 		if errors.As(err, &s.Conflict) {
 			s.Projected, err = p.ours(ctx, head, table, err), nil

@@ -54,15 +54,23 @@ func (p *Projector) hint(ctx context.Context, table string) (Hint, error) {
 	return h, nil
 }
 
-// find returns the last version of a table, -1 if there is none, after it has proved
-// that it is ours. In the order of what is likely: the log is where the chain is; it
+// place is where a Delta log ends.
+type place struct {
+	version Version      // -1: before its first version
+	seq     manifest.Seq // manifest that made it; -1 if none of ours did
+}
+
+var nowhere = place{-1, -1}
+
+// find returns the last version of a table after it has proved that it is ours, or
+// that the chain publishes the table anew right behind it. In the order of what is likely: the log is where the chain is; it
 // lags by one; it lags by more. Versions are contiguous, so the last one is found
 // by galloping from a version that is known to be there.
-func (p *Projector) find(ctx context.Context, head manifest.Snapshot, table string) (Version, error) {
+func (p *Projector) find(ctx context.Context, head manifest.Snapshot, table string) (place, error) {
 	want := Version(head.Manifest.Tables[table].Version)
 	who, there, err := p.author(ctx, table, want)
 	if err != nil {
-		return -1, err
+		return nowhere, err
 	}
 	if there {
 		return p.findAbove(ctx, head, table, who)
@@ -70,34 +78,34 @@ func (p *Projector) find(ctx context.Context, head manifest.Snapshot, table stri
 	at := want - 1
 	if at >= 0 {
 		if who, there, err = p.author(ctx, table, at); err != nil {
-			return -1, err
+			return nowhere, err
 		}
 	}
 	if !there {
 		if at, who, err = p.gallop(ctx, table, at); err != nil || at < 0 {
-			return at, err
+			return nowhere, err
 		}
 	}
 	if !who.Ours {
 		passed, err := p.passed(ctx, head, table, at)
 		if err != nil || passed {
-			return at, err
+			return place{at, -1}, err
 		}
 	}
-	return at, p.check(ctx, head, table, at, who)
+	return place{at, who.Seq}, p.check(ctx, head, table, at, who)
 }
 
 // findAbove ends find where the log is as far as the chain, or further.
-func (p *Projector) findAbove(ctx context.Context, head manifest.Snapshot, table string, who author) (Version, error) {
-	at := Version(head.Manifest.Tables[table].Version)
-	if err := p.check(ctx, head, table, at, who); err != nil {
-		return -1, err
+func (p *Projector) findAbove(ctx context.Context, head manifest.Snapshot, table string, who author) (place, error) {
+	at := place{Version(head.Manifest.Tables[table].Version), who.Seq}
+	if err := p.check(ctx, head, table, at.version, who); err != nil {
+		return nowhere, err
 	}
-	who, there, err := p.author(ctx, table, at+1)
+	who, there, err := p.author(ctx, table, at.version+1)
 	if err != nil || !there {
 		return at, err
 	}
-	return at + 1, p.check(ctx, head, table, at+1, who)
+	return place{at.version + 1, who.Seq}, p.check(ctx, head, table, at.version+1, who)
 }
 
 // gallop finds the last version below one that is absent, from the one that the

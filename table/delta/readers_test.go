@@ -217,13 +217,13 @@ func TestReaders_ReadPartitions(t *testing.T) {
 	if empty != 8 {
 		t.Errorf("%d rows with an empty string", empty)
 	}
-	counts := `SELECT count(*) AS n, count(kind) AS kinds FROM t WHERE at_day = DATE '2026-01-02' AND size = 0 UNION ALL
-		SELECT count(*), count(kind) FROM t WHERE kind = 'a b/é%=c' UNION ALL SELECT count(*), count(size) FROM t WHERE kind IS NULL UNION ALL
-		SELECT count(*), count(kind) FROM t WHERE at_day < DATE '2026-01-01' AND size < 0`
-	n := func(a, b string) map[string]any {
-		return map[string]any{"n": json.Number(a), "kinds": json.Number(b)}
+	counts := `SELECT 0 AS q, count(*) AS n, count(kind) AS kinds FROM t WHERE at_day = DATE '2026-01-02' AND size = 0
+		UNION ALL SELECT 1, count(*), count(kind) FROM t WHERE kind = 'a b/é%=c' UNION ALL SELECT 2, count(*), count(size) FROM t WHERE kind IS NULL
+		UNION ALL SELECT 3, count(*), count(kind) FROM t WHERE at_day < DATE '2026-01-01' AND size < 0 ORDER BY q`
+	n := func(q, n, kinds string) map[string]any {
+		return map[string]any{"q": json.Number(q), "n": json.Number(n), "kinds": json.Number(kinds)}
 	}
-	want = append(want, []map[string]any{n("6", "4"), n("8", "8"), n("17", "16"), n("10", "10")})
+	want = append(want, []map[string]any{n("0", "6", "4"), n("1", "8", "8"), n("2", "17", "16"), n("3", "10", "10")})
 	both(t, filepath.Join(dir, "events"), nil, want, rows, counts)
 	d, err := localdev.OpenDeltaReaders(t.Context())
 	if err != nil {

@@ -3,6 +3,7 @@ package delta_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -157,5 +158,47 @@ func TestRebuild_ManyFiles(t *testing.T) {
 	live := l.head().Manifest.Tables["events"].Live.Files
 	if got := replayed(t, store, "events"); int64(len(got)) != live {
 		t.Errorf("%d files are shown, %d are live", len(got), live)
+	}
+}
+
+// TestRebuild_OldHeadsWriteNothing: versions that were never projected, because their
+// numbers were taken, stay unwritten, whoever still knows the chain of then.
+func TestRebuild_OldHeadsWriteNothing(t *testing.T) {
+	l, store := clone(story(t))
+	early, err := l.log(l.store).Slot(t.Context(), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	knows := l.projector(l.store) // that version 4 was the last
+	if _, err := knows.Publish(t.Context(), early); err != nil {
+		t.Fatal(err)
+	}
+	l.put(versionKey(5), foreign)
+	old := l.head()
+	var conflict *delta.ConflictError
+	if _, err := l.projector(l.store).Publish(t.Context(), old); !errors.As(err, &conflict) {
+		t.Fatal(err)
+	}
+	if _, err := l.rebuild(old); err != nil {
+		t.Fatal(err)
+	}
+	l.run(record(20))
+	l.publish()
+	want := deltaLog(store)
+	if len(want) != 8+1 { // versions 0 to 7, and the dead letters
+		t.Fatalf("%d objects", len(want))
+	}
+	for name, p := range map[string]*delta.Projector{"new": l.projector(l.store), "that knows": knows} {
+		for _, head := range []manifest.Snapshot{old, early} {
+			if _, err := p.Publish(t.Context(), head); err != nil && !errors.As(err, &conflict) {
+				t.Errorf("a projector %s: %v", name, err)
+			}
+			if got := deltaLog(store); !maps.Equal(got, want) {
+				t.Fatalf("a projector %s wrote", name)
+			}
+		}
+	}
+	if states, err := knows.Publish(t.Context(), l.head()); err != nil || states[0].Projected != 7 {
+		t.Errorf("%+v, %v", states, err)
 	}
 }
