@@ -14,7 +14,9 @@ import (
 type SupersededError struct{ Reason string }
 
 // Error gives the reason.
-func (e *SupersededError) Error() string { return "superseded, nothing was changed: " + e.Reason }
+func (e *SupersededError) Error() string {
+	return "superseded, this change was not committed: " + e.Reason
+}
 
 // Absent says what an error means which an attempt met when it read what the chain
 // names: runs and files that base or head refer to. Base is the manifest on which the

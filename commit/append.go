@@ -23,7 +23,7 @@ type Proposal struct {
 	Attempt manifest.Attempt
 	Base    manifest.Snapshot    // head on which the attempt started
 	Seen    manifest.Snapshot    // head that the files account for; zero: Base
-	Batch   *manifest.Batch      // data only; ranges in place
+	Batch   *manifest.Batch      // of kinds that consume; ranges in place
 	Tables  map[string]Delta     // tables that change
 	Config  manifest.Config      // configuration the files were written under
 	Gaps    []manifest.GapRecord // parts of the source given up
@@ -69,6 +69,8 @@ type Outcome struct {
 //  5. look at the occupant: our attempt is a success even if we were told
 //     otherwise; a parent other than ours is a fork; anything else is a rival,
 //     which becomes the head of the next turn.
+//
+// A commit is followed by the hint and the hooks.
 func (l *Log) Append(ctx context.Context, p Proposal) (Outcome, error) {
 	head := p.seen()
 	var rivals []*manifest.Manifest
@@ -83,7 +85,7 @@ func (l *Log) Append(ctx context.Context, p Proposal) (Outcome, error) {
 			return l.failed(ctx, p, head, err)
 		}
 		if err := l.LoadLists(ctx, occ.m); err != nil {
-			return Outcome{Head: head}, err
+			return l.failed(ctx, p, head, err)
 		}
 		next, err := head.Apply(occ.m, occ.sum)
 		if err != nil {
@@ -94,16 +96,31 @@ func (l *Log) Append(ctx context.Context, p Proposal) (Outcome, error) {
 			if occ.sum != mine {
 				return Outcome{Head: head}, fmt.Errorf("%w: manifest %d has our attempt but other bytes (I13)", ErrDamaged, int64(occ.m.Seq))
 			}
-			return Outcome{Decision: Decision{Verdict: Committed}, Head: head, Rivals: rivals,
-				Receipt: Receipt{occ.m.Seq, occ.m.Attempt, occ.sum}}, nil
+			receipt := Receipt{occ.m.Seq, occ.m.Attempt, occ.sum}
+			l.committed(ctx, receipt, head)
+			return Outcome{Decision: Decision{Verdict: Committed}, Head: head, Rivals: rivals, Receipt: receipt}, nil
 		}
 		l.log.Debug("lost a slot", "seq", int64(occ.m.Seq), "attempt", p.Attempt.String(), "rival", occ.m.Attempt.String())
 		rivals = append(rivals, occ.m)
 		if head, rivals, err = l.catchUp(ctx, head, rivals); err != nil {
-			return Outcome{Head: head}, err
+			return l.failed(ctx, p, head, err)
 		}
 	}
 	return Outcome{Head: head}, fmt.Errorf("%w: lost %d races in a row", ErrUnresolved, l.budget.Rebases)
+}
+
+// committed is what follows every commit, whoever made it: the hint, and the hooks in
+// order. What fails is logged, and never undoes or repeats a commit.
+func (l *Log) committed(ctx context.Context, r Receipt, head manifest.Snapshot) {
+	ctx = context.WithoutCancel(ctx)
+	if err := l.PutHint(ctx, head); err != nil {
+		l.log.Warn("hint not written: the next run searches a little longer", "error", err)
+	}
+	for _, hook := range l.hooks {
+		if err := hook(ctx, r, head); err != nil {
+			l.log.Warn("after-commit step failed and will be repeated by a later run", "error", err)
+		}
+	}
 }
 
 // catchUp reads the slots above head that are taken already, so that a proposal

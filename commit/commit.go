@@ -62,6 +62,11 @@ type Options struct {
 	Budget   Budget
 }
 
+// Hook is a step after a commit of whatever kind, head being what was committed. Its
+// failure is logged and never undoes or repeats a commit; it need not be called, as
+// when the process dies: a later run must find what is left to do.
+type Hook func(ctx context.Context, r Receipt, head manifest.Snapshot) error
+
 // Budget bounds how long a slot is settled. The zero value takes the defaults.
 type Budget struct {
 	Tries   int           // PUTs of one slot; default 12
@@ -80,6 +85,7 @@ type Log struct {
 	writer manifest.Writer
 	budget Budget
 	runs   *runCache
+	hooks  []Hook
 }
 
 // New returns the chain of a pipeline. It makes no request.
@@ -102,6 +108,9 @@ func New(o Options) *Log {
 		log: o.Logger, writer: o.Writer, budget: b, runs: newRunCache(64 << 20),
 	}
 }
+
+// OnCommit adds a hook, to be run after those that were added before.
+func (l *Log) OnCommit(h Hook) { l.hooks = append(l.hooks, h) }
 
 // Layout gives the keys of the pipeline.
 func (l *Log) Layout() manifest.Layout { return l.layout }
@@ -153,9 +162,13 @@ func (l *Log) read(ctx context.Context, key string, limit int64) ([]byte, error)
 	return body, err
 }
 
-// Slot reads one manifest of the chain.
+// Slot reads a manifest that is part of the chain, because a head above it was seen. A
+// slot that holds nothing is damage.
 func (l *Log) Slot(ctx context.Context, seq manifest.Seq) (manifest.Snapshot, error) {
 	o, err := l.getSlot(ctx, seq)
+	if errors.Is(err, object.ErrNotFound) {
+		return manifest.Snapshot{}, fmt.Errorf("%w: manifest %d is gone (I1)", ErrDamaged, int64(seq))
+	}
 	if err != nil {
 		return manifest.Snapshot{}, err
 	}

@@ -106,7 +106,7 @@ func (l *Log) getHint(ctx context.Context) (manifest.HintFile, bool, error) {
 }
 
 // PutHint writes the advisory hint. It is best effort: a failure costs the next
-// reader a few GETs, so it is returned for the log only.
+// reader a few GETs. Append does it after each commit.
 func (l *Log) PutHint(ctx context.Context, s manifest.Snapshot) error {
 	body, err := manifest.EncodeHint(manifest.HintFile{Format: manifest.Format, Seq: s.Manifest.Seq, SHA256: s.SHA256})
 	if err != nil {

@@ -41,8 +41,6 @@ type Merge struct {
 	// Pace is how many bytes of files are merged in a second, as far as anything is
 	// known about it. It is learned from each group that was merged.
 	Pace float64
-	// Committed are run after each commit, in order. A failure is logged.
-	Committed []func(ctx context.Context, head manifest.Snapshot) error
 }
 
 // Merged is what was merged in one table, or would be.
@@ -148,7 +146,7 @@ func (m *Merge) Run(ctx context.Context, head manifest.Snapshot, table string, u
 		if out.Verdict == commit.Committed {
 			lost = 0
 			total.plus(did)
-			m.committed(ctx, table, out, did)
+			m.committed(table, out, did)
 			continue
 		}
 		if lost++; lost == maxMergeLost {
@@ -181,7 +179,7 @@ func (m *Merge) attempt(ctx context.Context, base manifest.Snapshot, table strin
 	}
 	s, err := m.Log.LoadSchema(ctx, base.Manifest.Tables[table].Schema)
 	if err != nil {
-		return commit.Outcome{}, Merged{}, err
+		return commit.Outcome{}, Merged{}, m.Log.Absent(ctx, base, base, err)
 	}
 	a.schema = s
 	for i, g := range groups {
@@ -290,17 +288,8 @@ func (a *merging) drop(ctx context.Context) {
 	}
 }
 
-// committed tells and runs what follows a commit.
-func (m *Merge) committed(ctx context.Context, table string, out commit.Outcome, did Merged) {
+// committed tells.
+func (m *Merge) committed(table string, out commit.Outcome, did Merged) {
 	m.Logger.Info("files merged", "seq", int64(out.Receipt.Seq()), "table", table, "files", did.Files, "into", did.Into,
 		"rows", did.Rows, "read", did.Read, "written", did.Written)
-	ctx = context.WithoutCancel(ctx)
-	if err := m.Log.PutHint(ctx, out.Head); err != nil {
-		m.Logger.Warn("hint not written: the next run searches a little longer", "error", err)
-	}
-	for _, hook := range m.Committed {
-		if err := hook(ctx, out.Head); err != nil {
-			m.Logger.Warn("after-commit step failed and will be repeated by a later run", "error", err)
-		}
-	}
 }

@@ -97,9 +97,6 @@ func (r *Repair) append(ctx context.Context, kind manifest.Kind, want func(manif
 		return out.Head, &commit.SupersededError{Reason: fmt.Sprintf("%s: %s", kind, out.Reason)}
 	}
 	r.Logger.Info("chain repaired", "kind", string(kind), "seq", int64(out.Receipt.Seq()))
-	if err := r.Log.PutHint(ctx, out.Head); err != nil {
-		r.Logger.Warn("hint not written: the next run searches a little longer", "error", err)
-	}
 	return out.Head, nil
 }
 

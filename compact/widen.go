@@ -128,7 +128,7 @@ func (w *Widen) Run(ctx context.Context, table string, at schema.Column, to sche
 			return p, err
 		}
 		if out.Verdict == commit.Committed {
-			return a.committed(ctx, out), nil
+			return a.committed(out), nil
 		}
 		a.drop(ctx)
 		if out.Verdict != commit.Reencode {
@@ -273,7 +273,7 @@ func (a *widening) drop(ctx context.Context) {
 }
 
 // committed is the report of an attempt that stands in the chain.
-func (a *widening) committed(ctx context.Context, out commit.Outcome) Widening {
+func (a *widening) committed(out commit.Outcome) Widening {
 	p := a.plan
 	p.Head = out.Head
 	removed := out.Head.Manifest.Tables[a.table].Remove
@@ -288,8 +288,5 @@ func (a *widening) committed(ctx context.Context, out commit.Outcome) Widening {
 	}
 	a.Logger.Info("column widened", "seq", int64(out.Receipt.Seq()), "table", a.table, "column", string(a.column),
 		"from", p.From.String(), "to", p.To.String(), "files", p.Files, "rows", p.Rows, "returned", p.Returned, "left", p.Left)
-	if err := a.Log.PutHint(ctx, out.Head); err != nil {
-		a.Logger.Warn("hint not written: the next run searches a little longer", "error", err)
-	}
 	return p
 }

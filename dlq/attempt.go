@@ -115,7 +115,7 @@ func (q *Queue) settle(ctx context.Context, work func(context.Context, *attempt)
 		}
 		switch out.Verdict {
 		case commit.Committed:
-			a.committed(ctx, out)
+			a.committed(out)
 			return a.report, nil
 		case commit.Reencode, commit.Replan, commit.Already:
 			a.drop(ctx)
@@ -147,22 +147,6 @@ func (q *Queue) begin(ctx context.Context) (*attempt, error) {
 	return a, nil
 }
 
-// fits refuses a pipeline file under which the records of the pipeline cannot be
-// decoded: it would give them other ids, or rows of another kind.
-func (a *attempt) fits() error {
-	was, now := a.head.Manifest.Config, a.Config
-	for _, f := range []struct{ field, was, now string }{
-		{"source", was.Source, now.Source}, {"format", was.Format, now.Format}, {"record_id", was.RecordID, now.RecordID},
-		{"table", was.Table, now.Table}, {"dead_letters.table", was.Dead, now.Dead},
-		{"partition_by", was.Split, now.Split},
-	} {
-		if f.was != f.now {
-			return &MismatchError{f.field, f.was, f.now}
-		}
-	}
-	return nil
-}
-
 func (a *attempt) output(table string, next *int) *output.Files {
 	o := output.Options{Store: a.Store, Table: table, Base: a.head.Manifest.Seq, Attempt: a.id,
 		File: a.File, Bytes: a.FileBytes, Next: next}
@@ -173,13 +157,10 @@ func (a *attempt) output(table string, next *int) *output.Files {
 }
 
 // committed notes the manifest.
-func (a *attempt) committed(ctx context.Context, out commit.Outcome) {
+func (a *attempt) committed(out commit.Outcome) {
 	a.report.Outcome, a.report.Seq, a.report.Attempt = Committed, out.Receipt.Seq(), a.id
 	a.Logger.Info("dead letters changed", "seq", int64(out.Receipt.Seq()), "attempt", a.id.String(),
 		"replayed", a.report.Replayed, "discarded", a.report.Discarded, "dead", a.report.Dead)
-	if err := a.Log.PutHint(context.WithoutCancel(ctx), out.Head); err != nil {
-		a.Logger.Warn("hint not written: the next run searches a little longer", "error", err)
-	}
 }
 
 // drop gives up the attempt's files.

@@ -67,14 +67,6 @@ func isCut(l *record.DeadLetter) bool {
 	return !isQuarantined(l) && l.Length > int64(len(l.Raw))
 }
 
-// MismatchError says that the pipeline file does not fit the pipeline.
-type MismatchError struct{ Field, Was, Now string }
-
-// Error gives the difference.
-func (e *MismatchError) Error() string {
-	return fmt.Sprintf("%s of an existing pipeline changed from %q to %q", e.Field, e.Was, e.Now)
-}
-
 // ErrNoProgress says that the letters could not be decoded in a bounded number of
 // tries.
 var ErrNoProgress = errors.New("types widened again and again")

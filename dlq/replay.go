@@ -78,7 +78,7 @@ type selection struct {
 // be as it was consumed, or else the letter is refused, and no other for it.
 func (q *Queue) Replay(ctx context.Context, o ReplayOptions) (Report, error) {
 	return q.settle(ctx, func(ctx context.Context, a *attempt) error {
-		if err := a.fits(); err != nil {
+		if err := a.head.Manifest.Config.Admits(a.Config); err != nil {
 			return err
 		}
 		s, err := a.choose(ctx, o)

@@ -251,8 +251,8 @@ func TestLettersGoToTheirPartition(t *testing.T) {
 	w.verify()
 	q := w.queue()
 	q.Config.Split = "other"
-	var mismatch *dlq.MismatchError
-	if _, err := q.Replay(t.Context(), dlq.ReplayOptions{Mode: dlq.Confirm}); !errors.As(err, &mismatch) || mismatch.Field != "partition_by" {
+	var mismatch *manifest.MismatchError
+	if _, err := q.Replay(t.Context(), dlq.ReplayOptions{Mode: dlq.Confirm}); !errors.As(err, &mismatch) || mismatch.Key != "partition_by" {
 		t.Errorf("under another split: %v", err)
 	}
 }

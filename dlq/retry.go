@@ -78,7 +78,7 @@ func (q *Queue) Retry(ctx context.Context, f Filter) (RetryReport, error) {
 
 // retry reads one object again, and proposes its rows if it can be read.
 func (a *attempt) retry(ctx context.Context, done *Retried) error {
-	if err := a.fits(); err != nil {
+	if err := a.head.Manifest.Config.Admits(a.Config); err != nil {
 		return err
 	}
 	was, touched, err := a.quarantined(ctx, done)

@@ -64,7 +64,7 @@ func (r *run) one(ctx context.Context) error {
 		r.head = out.Head
 		switch out.Verdict {
 		case commit.Committed:
-			r.committed(ctx, p, out)
+			r.committed(p, out)
 			r.advance(p)
 			return r.yield(ctx, out.Rivals)
 		case commit.Already:
@@ -164,7 +164,7 @@ func (r *run) prepare(ctx context.Context, objects []files.Object, limits batch.
 	}
 	published, err := r.Log.LoadSchema(ctx, r.head.Manifest.Tables[r.Table].Schema)
 	if err != nil {
-		return nil, err
+		return nil, r.absent(ctx, err)
 	}
 	if err := r.Rules.CheckPublished(published); err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ func (r *run) remember(ctx context.Context) error {
 	}
 	r.head = out.Head
 	if out.Verdict == commit.Committed {
-		r.committed(ctx, p, out)
+		r.committed(p, out)
 	}
 	return nil // after a lost race the next run finds it again
 }
@@ -279,8 +279,8 @@ func gaps(found []files.Gap) []manifest.GapRecord {
 	return out
 }
 
-// committed counts the batch and runs what follows a commit.
-func (r *run) committed(ctx context.Context, p *prepared, out commit.Outcome) {
+// committed counts the batch.
+func (r *run) committed(p *prepared, out commit.Outcome) {
 	r.report.committed(p, out)
 	r.replans = 0
 	if p.carries {
@@ -288,13 +288,4 @@ func (r *run) committed(ctx context.Context, p *prepared, out commit.Outcome) {
 	}
 	r.Logger.Info("batch committed", "seq", int64(out.Receipt.Seq()), "batch", out.Head.Manifest.Batch.ID.String(),
 		"attempt", p.attempt.String(), "objects", p.sealed.Batch.Objects, "rows", p.sealed.Batch.Rows.Written, "dead", p.sealed.Batch.Rows.Dead)
-	ctx = context.WithoutCancel(ctx)
-	if err := r.Log.PutHint(ctx, out.Head); err != nil {
-		r.Logger.Warn("hint not written: the next run searches a little longer", "error", err)
-	}
-	for _, hook := range r.Committed {
-		if err := hook(ctx, out.Receipt, out.Head); err != nil {
-			r.Logger.Warn("after-commit step failed and will be repeated by a later run", "error", err)
-		}
-	}
 }

@@ -222,7 +222,7 @@ func TestP33_NothingIsAcknowledgedBeforeTheCommit(t *testing.T) {
 	}
 	faulty, _ := w.under(faultstore.Script{{Op: faultstore.Put, Prefix: slots + "00000000000000000001", Fault: faultstore.Deny}})
 	p := faulty.invoke(source.Shard{})
-	p.Committed = []pipeline.Hook{hook}
+	p.Log.OnCommit(hook)
 	_, err := p.Run(t.Context(), pipeline.Options{})
 	if !errors.Is(err, object.ErrDenied) || acknowledged != 0 {
 		t.Fatalf("%d acknowledged, %v", acknowledged, err)
@@ -231,7 +231,7 @@ func TestP33_NothingIsAcknowledgedBeforeTheCommit(t *testing.T) {
 		t.Errorf("P37: the error does not say whether the batch is committed: %v", err)
 	}
 	p = w.invoke(source.Shard{})
-	p.Committed = []pipeline.Hook{hook}
+	p.Log.OnCommit(hook)
 	if rep, err := p.Run(t.Context(), pipeline.Options{}); err != nil || rep.Batches != 1 || acknowledged != 1 {
 		t.Errorf("%+v, %v, %d acknowledged", rep, err, acknowledged)
 	}

@@ -77,10 +77,10 @@ type acked struct {
 func (w *world) invokeCrash(receipts *[]acked) *pipeline.Pipeline {
 	p := w.invoke(source.Shard{})
 	p.Record, p.FileBytes, p.File.RowGroupRows = record.Limits{PrimeBytes: 1, BlockRows: 1}, 600, 1
-	p.Committed = []pipeline.Hook{func(_ context.Context, r commit.Receipt, _ manifest.Snapshot) error {
+	p.Log.OnCommit(func(_ context.Context, r commit.Receipt, _ manifest.Snapshot) error {
 		*receipts = append(*receipts, acked{r.Seq(), r.Attempt()})
 		return nil
-	}}
+	})
 	return p
 }
 

@@ -150,7 +150,7 @@ func oldHintLandsLast(t *testing.T, w *world, receipts *[]acked) {
 
 func notAcknowledged(t *testing.T, w *world, receipts *[]acked) {
 	p := w.invokeCrash(receipts)
-	p.Committed = append(p.Committed, func(context.Context, commit.Receipt, manifest.Snapshot) error {
+	p.Log.OnCommit(func(context.Context, commit.Receipt, manifest.Snapshot) error {
 		return errors.New("the source does not answer")
 	})
 	if rep, err := p.Run(t.Context(), pipeline.Options{}); err != nil || rep.Batches == 0 {

@@ -105,7 +105,7 @@ func bucketRestored(t *testing.T, w *world, receipts *[]acked) {
 	place := &restored{Store: now, Uploader: now, earlier: now.Clone()}
 	seen.store = place
 	p := seen.invokeCrash(receipts)
-	p.Committed = append(p.Committed, func(context.Context, commit.Receipt, manifest.Snapshot) error {
+	p.Log.OnCommit(func(context.Context, commit.Receipt, manifest.Snapshot) error {
 		place.Store, place.Uploader = place.earlier, place.earlier // while the run is alive
 		return nil
 	})

@@ -16,7 +16,7 @@ func (r *run) explicit(ctx context.Context) error {
 	for range maxReencodes {
 		coverage, plan, err := r.Source.Resolve(ctx, r.opts.Ranges, r.head.Manifest.Progress.Files, r.Set)
 		if err != nil {
-			return err
+			return r.absent(ctx, err)
 		}
 		switch coverage {
 		case files.CoveredAll:
@@ -44,7 +44,7 @@ func (r *run) explicit(ctx context.Context) error {
 		r.head = out.Head
 		switch out.Verdict {
 		case commit.Committed:
-			r.committed(ctx, p, out)
+			r.committed(p, out)
 			return nil
 		case commit.Abort:
 			return &commit.SupersededError{Reason: out.Reason}

@@ -58,17 +58,12 @@ type Pipeline struct {
 	Random io.Reader // attempts and the pipeline id
 	Logger *slog.Logger
 
-	Admit     func(ctx context.Context) error // proves the store before the genesis
-	Committed []Hook                          // run after each commit, in order
-	Step      func(Step)                      // progress for people; may be nil
+	Admit func(ctx context.Context) error // proves the store before the genesis
+	Step  func(Step)                      // progress for people; may be nil
 }
 
 // Clock is the time as a run sees it.
 type Clock = commit.Clock
-
-// Hook is an after-commit step. Its failure is logged and never undoes or
-// repeats a commit.
-type Hook func(ctx context.Context, r commit.Receipt, head manifest.Snapshot) error
 
 // Step tells how far a run is.
 type Step struct {
@@ -100,14 +95,6 @@ type PartlyCoveredError struct{ Reason string }
 // Error gives the reason.
 func (e *PartlyCoveredError) Error() string {
 	return "explicit range is partly committed: " + e.Reason
-}
-
-// MismatchError says that the pipeline file does not fit the pipeline.
-type MismatchError struct{ Field, Was, Now string }
-
-// Error gives the difference.
-func (e *MismatchError) Error() string {
-	return fmt.Sprintf("%s of an existing pipeline changed from %q to %q", e.Field, e.Was, e.Now)
 }
 
 // ErrNoProgress says that a batch could not be brought to an end in a bounded
@@ -207,7 +194,7 @@ func (r *run) cutoff() time.Time {
 func (r *run) makePlan(ctx context.Context) error {
 	plan, err := r.Source.Plan(ctx, r.head.Manifest.Progress.Files, r.Set, r.Clock.Now())
 	if err != nil {
-		return err
+		return r.absent(ctx, err)
 	}
 	if r.plan == nil {
 		r.report.planned(plan)
@@ -215,6 +202,16 @@ func (r *run) makePlan(ctx context.Context) error {
 	r.plan, r.queue, r.leftOut = plan, plan.Objects, false
 	r.planned = r.report.Batches + r.report.noops
 	return nil
+}
+
+// absent says what it means that a run of the head is not there. What is missing in
+// the source is another matter, so it looks for nothing else.
+func (r *run) absent(ctx context.Context, err error) error {
+	var run *commit.MissingError
+	if !errors.As(err, &run) {
+		return err
+	}
+	return r.Log.Absent(ctx, r.head, r.head, err)
 }
 
 // end is what follows when the plan in force is used up. A run that could read
@@ -236,7 +233,7 @@ func (p *Pipeline) Open(ctx context.Context) (manifest.Snapshot, error) {
 	if err != nil {
 		return head, err
 	}
-	return head, p.fits(head.Manifest.Config)
+	return head, head.Manifest.Config.Admits(p.Config)
 }
 
 // create proves source and store and writes the genesis. The source comes first:
@@ -261,23 +258,6 @@ func (p *Pipeline) create(ctx context.Context) (manifest.Snapshot, error) {
 		return manifest.Snapshot{}, err
 	}
 	return p.Log.Create(ctx, g)
-}
-
-// fits holds the pipeline file against what the chain was written under.
-func (p *Pipeline) fits(was manifest.Config) error {
-	for _, f := range []struct{ field, was, now string }{
-		{"source", was.Source, p.Config.Source},
-		{"format", was.Format, p.Config.Format},
-		{"record_id", was.RecordID, p.Config.RecordID},
-		{"table", was.Table, p.Config.Table},
-		{"dead_letters.table", was.Dead, p.Config.Dead},
-		{"partition_by", was.Split, p.Config.Split},
-	} {
-		if f.was != f.now {
-			return &MismatchError{f.field, f.was, f.now}
-		}
-	}
-	return nil
 }
 
 // draw makes an attempt.

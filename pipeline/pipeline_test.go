@@ -326,8 +326,8 @@ func TestAnotherSourceOfAnExistingPipelineIsRefused(t *testing.T) {
 	p := w.invoke(source.Shard{})
 	p.Config.Source = "mem://elsewhere"
 	_, err := p.Run(t.Context(), pipeline.Options{})
-	var mismatch *pipeline.MismatchError
-	if !errors.As(err, &mismatch) || mismatch.Field != "source" {
+	var mismatch *manifest.MismatchError
+	if !errors.As(err, &mismatch) || mismatch.Key != "source.files.path" {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -245,6 +245,10 @@ func (w *simWorld) pipeline(store, input object.Store, shard source.Shard) *pipe
 		w.t.Fatal(err)
 	}
 	log := w.log(store)
+	log.OnCommit(func(_ context.Context, r commit.Receipt, _ manifest.Snapshot) error {
+		w.receipts = append(w.receipts, acked{r.Seq(), r.Attempt()})
+		return nil
+	})
 	return &pipeline.Pipeline{
 		Log: log, Store: store, Source: src, Input: input, Set: src.NewSet(log),
 		Config: manifest.Config{Hash: fmt.Sprintf("c%d", w.lots.IntN(8)/7), Source: "mem://in", Format: "ndjson", RecordID: "position", Table: "events", Dead: "events_dead"},
@@ -255,10 +259,6 @@ func (w *simWorld) pipeline(store, input object.Store, shard source.Shard) *pipe
 		},
 		File: datafile.Options{RowGroupRows: []int{0, 1, 4}[w.lots.IntN(3)]}, FileBytes: []int64{1, 500, 1 << 20}[w.lots.IntN(3)],
 		Clock: w.clock, Random: w.random, Logger: w.logger(),
-		Committed: []pipeline.Hook{func(_ context.Context, r commit.Receipt, _ manifest.Snapshot) error {
-			w.receipts = append(w.receipts, acked{r.Seq(), r.Attempt()})
-			return nil
-		}},
 	}
 }
 
@@ -299,7 +299,7 @@ func (p *process) judge(what string, err error, allowed ...error) {
 		}
 	}
 	var violation *manifest.ViolationError
-	var mismatch *pipeline.MismatchError
+	var mismatch *manifest.MismatchError
 	for _, never := range []error{commit.ErrDamaged, commit.ErrForeign, files.ErrDamaged, files.ErrNotLoaded, pipeline.ErrNoProgress, batch.ErrSealed} {
 		if errors.Is(err, never) {
 			p.errorf("%s: %v", what, err)

@@ -156,7 +156,7 @@ func (w *world) writer(name string, o invocation) sim.Process {
 	return sim.Process{Name: name, Run: func(c *sim.Client) {
 		d := &draws{random: c.Random()}
 		p := w.invoke(c, d, o)
-		p.Committed = append(p.Committed, func(_ context.Context, r commit.Receipt, _ manifest.Snapshot) error {
+		p.Log.OnCommit(func(_ context.Context, r commit.Receipt, _ manifest.Snapshot) error {
 			c.Note(ack{r.Seq(), r.Attempt()})
 			return nil
 		})

@@ -17,6 +17,7 @@ import (
 	"batcher/config"
 	"batcher/datafile"
 	"batcher/dlq"
+	"batcher/manifest"
 	"batcher/object"
 	"batcher/output"
 	"batcher/pipeline"
@@ -99,11 +100,10 @@ var rules = []struct {
 	{isA[*output.PartitionsError], exitConfig, "partition_by wants columns with few values"},
 	{isA[*schema.PinError], exitConfig, "put the setting back"},
 	{isA[*record.ContractError], exitConfig, "schema.contract: discard_row or discard_value go on without what does not fit"},
-	{isA[*pipeline.MismatchError], exitConfig, "give the pipeline another name, or put the setting back"},
+	{isA[*manifest.MismatchError], exitConfig, "give the pipeline another name, or put the setting back"},
 	{isA[*commit.SupersededError], exitSuperseded, "run it again: it begins on the newest head"},
 	{isA[*retype.RefusedError], exitConfig, "string and json take every value"},
 	{is(schema.ErrNotWider), exitUsage, "batcher schema show lists columns and types"},
-	{isA[*dlq.MismatchError], exitConfig, "give the pipeline another name, or put the setting back"},
 	{is(dlq.ErrNoProgress), exitBadRecords, "replay fewer letters at a time (--limit)"},
 	{is(commit.ErrExpired), exitUsage, "batcher status and batcher history say what is retained"},
 	{is(commit.ErrForeign), exitConfig, "choose another table or store"},

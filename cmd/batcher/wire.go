@@ -268,21 +268,7 @@ func (r *rooms) begun(ctx context.Context) (manifest.Snapshot, error) {
 	if err != nil {
 		return head, err
 	}
-	return head, fits(head.Manifest.Config, identity(r.cfg))
-}
-
-// fits holds what the pipeline file says now against what the chain was written under.
-func fits(was, now manifest.Config) error {
-	for _, f := range []struct{ key, was, now string }{
-		{"source.files.path", was.Source, now.Source}, {"source.files.format", was.Format, now.Format},
-		{"record_id", was.RecordID, now.RecordID}, {"table", was.Table, now.Table},
-		{"dead_letters.table", was.Dead, now.Dead}, {"partition_by", was.Split, now.Split},
-	} {
-		if f.was != f.now {
-			return &pipeline.MismatchError{Field: f.key, Was: f.was, Now: f.now}
-		}
-	}
-	return nil
+	return head, head.Manifest.Config.Admits(identity(r.cfg))
 }
 
 // at returns the snapshot after a manifest, or the head.
