@@ -75,8 +75,7 @@ func (s *scanner) cellInteger(text []byte, n *node) bool {
 		return true
 	}
 	if uint64(v+exact) > 2*exact && !n.wide {
-		n.wide = true
-		n.shape.See(schema.SawWideInt)
+		s.widen(n)
 	}
 	n.leaf.Int64(s.row, 0, v)
 	return true

@@ -74,9 +74,7 @@ func (d *Decoder) Schema() *schema.Schema { return d.current.Clone() }
 // start decides the types from the records that waited, and emits these.
 func (d *Decoder) start() error {
 	for i := range d.primed.records {
-		if rec := d.primed.record(i); d.fine(rec) {
-			rec.by.observe(rec, early)
-		}
+		d.observe(d.primed.record(i), early)
 	}
 	next, added := schema.Evolve(d.opt.Table, &d.learner.root, d.rules)
 	d.current = next
@@ -99,12 +97,15 @@ func (d *Decoder) start() error {
 	return nil
 }
 
-// fine says whether the record can be parsed at all.
-func (d *Decoder) fine(rec *record) bool {
-	if rec.bad == fine && !rec.valid {
-		rec = d.readable(rec)
+// observe learns the types of a record, as it is to be read. A record that is no
+// row teaches nothing.
+func (d *Decoder) observe(rec *record, w when) {
+	if rec.bad != fine {
+		return
 	}
-	return rec != nil && rec.bad == fine && rec.by.valid(rec)
+	if rec = d.readable(rec); rec != nil && rec.by.valid(rec) && rec.by.teaches(rec, w) {
+		rec.by.observe(rec, w)
+	}
 }
 
 // rebuild makes tree and columns for the current schema.
@@ -156,6 +157,9 @@ func (d *Decoder) surprised(rec *record) error {
 	if !rec.by.valid(rec) {
 		return d.dead(rec, d.scanner.fault)
 	}
+	if !rec.by.teaches(rec, late) {
+		return d.finally(rec)
+	}
 	rec.by.observe(rec, late)
 	next, _ := schema.Evolve(d.opt.Table, &d.learner.root, d.rules)
 	if schema.Widened(d.current, next) {
@@ -166,6 +170,12 @@ func (d *Decoder) surprised(rec *record) error {
 	d.current = next
 	d.notes.added(added)
 	d.rebuild()
+	return d.finally(rec)
+}
+
+// finally makes a row or a dead letter of a record under the schema as it is:
+// what has no place there is rescued.
+func (d *Decoder) finally(rec *record) error {
 	d.scanner.final, d.scanner.invalid = true, d.invalid
 	ok := rec.by.scan(rec)
 	d.scanner.final = false
@@ -181,9 +191,7 @@ func (d *Decoder) surprised(rec *record) error {
 
 // learn only looks at the record's types.
 func (d *Decoder) learn(rec *record) error {
-	if d.fine(rec) {
-		rec.by.observe(rec, late)
-	}
+	d.observe(rec, late)
 	if d.batch >= d.goal {
 		return d.restart()
 	}
@@ -198,6 +206,7 @@ func (d *Decoder) restart() error {
 // row completes the row that was scanned.
 func (d *Decoder) row(rec *record) error {
 	s := &d.scanner
+	s.taught()
 	d.source.Bytes(d.rows, 0, rec.source)
 	d.offset.Int64(d.rows, 0, rec.pos)
 	if len(s.rescued) > 0 {

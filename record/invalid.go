@@ -8,13 +8,16 @@ import (
 // replacement stands where text was invalid.
 var replacement = []byte("\uFFFD")
 
-// readable returns a record with invalid UTF-8 as the policy wants it to be read,
-// or nil if it is not to be read.
+// readable returns a record as it is to be read: with invalid UTF-8 as the policy
+// wants it, or nil if it is not to be read.
 func (d *Decoder) readable(rec *record) *record {
+	if rec.valid {
+		return rec
+	}
 	switch d.opt.Format.Invalid {
 	case Replace:
 		mended := *rec
-		mended.raw = bytes.ToValidUTF8(rec.raw, replacement)
+		mended.raw, mended.valid = bytes.ToValidUTF8(rec.raw, replacement), true
 		return &mended
 	case Keep:
 		if !rec.turned {

@@ -58,6 +58,9 @@ type learner struct {
 	rules   schema.Rules
 	records int64
 	when    when
+	keys    keyHashes // of the record that is looked at
+	twice   bool      // it has a key twice
+	invalid int       // invalid bytes of it that no column of bytes was found to take
 }
 
 // observe joins the record d, which is a valid JSON object.

@@ -43,7 +43,10 @@ type parser interface {
 	// valid says whether the record can become a row at all; if not, the fault
 	// says why.
 	valid(*record) bool
-	// observe learns the types of a record that is valid.
+	// teaches says whether a record that is valid may be a row as far as that
+	// shows before its types are known.
+	teaches(*record, when) bool
+	// observe learns the types of a record that is valid and teaches something.
 	observe(*record, when)
 	// show returns the record as a dead letter keeps it.
 	show(*record) []byte

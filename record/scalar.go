@@ -59,8 +59,7 @@ func (s *scanner) integer(d []byte, i int, n *node, rep, def uint8) int {
 		return j
 	}
 	if uint64(v+exact) > 2*exact && !n.wide {
-		n.wide = true
-		n.shape.See(schema.SawWideInt)
+		s.widen(n)
 	}
 	n.leaf.Int64(s.row, rep, v)
 	return j

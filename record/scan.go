@@ -24,6 +24,7 @@ type scanner struct {
 	rescued  []byte          // JSON object with what the columns do not take; empty if nothing
 	dropped  []byte          // heads of values that are counted and kept nowhere
 	misfits  []misfit        // what is in rescued and dropped
+	widened  []*node         // whose first value beyond a double's whole numbers is in the record at hand
 	contract schema.Contract // for values that a column does not take
 	frozen   bool            // the contract also holds for keys without a column
 	others   keySet          // paths of unknown keys, to find duplicates
@@ -65,6 +66,24 @@ const (
 func (s *scanner) begin() {
 	s.rescued, s.misfits, s.dropped = s.rescued[:0], s.misfits[:0], s.dropped[:0]
 	s.others = emptied(s.others)
+	for _, n := range s.widened { // of a record that became no row
+		n.wide = false
+	}
+	s.widened = s.widened[:0]
+}
+
+// widen notes a whole number that is not exact in a double.
+func (s *scanner) widen(n *node) {
+	n.wide = true
+	s.widened = append(s.widened, n)
+}
+
+// taught learns from the record at hand, which became a row.
+func (s *scanner) taught() {
+	for _, n := range s.widened {
+		n.shape.See(schema.SawWideInt)
+	}
+	s.widened = s.widened[:0]
 }
 
 // end completes _rescued.

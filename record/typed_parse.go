@@ -24,6 +24,8 @@ type typedParser struct {
 	record  []byte // at hand
 	text    []byte // JSON of a value
 	mended  []byte // a record with U+FFFD
+	looked  []byte // the record that was last found valid, as it is to be read
+	odd     bool   // some text in it is no UTF-8
 }
 
 func (p *typedParser) scan(rec *record) bool {
@@ -67,6 +69,11 @@ func (p *typedParser) valid(rec *record) bool {
 	case at >= 0 && p.policy != Replace && p.policy != Keep:
 		p.fail(invalidUTF8, at)
 	default:
+		p.looked, p.odd = rec.raw, at >= 0
+		if p.odd && p.policy == Replace {
+			p.mended = typed.AppendMended(p.mended[:0], rec.raw)
+			p.looked, p.odd = p.mended, false
+		}
 		return true
 	}
 	return false
@@ -252,8 +259,7 @@ func (p *typedParser) whole(v int64, n *node, rep uint8) bool {
 		return inInt32(v)
 	}
 	if uint64(v+exact) > 2*exact && !n.wide {
-		n.wide = true
-		n.shape.See(schema.SawWideInt)
+		p.widen(n)
 	}
 	n.leaf.Int64(p.row, rep, v)
 	return true
@@ -321,9 +327,9 @@ func (p *typedParser) mapping(in typed.Cursor, n *node, rep uint8) bool {
 	return true
 }
 
-// observe joins the types of a record that is valid. Mending changes none.
-func (p *typedParser) observe(rec *record, _ when) {
-	c := typed.NewCursor(rec.raw)
+// observe joins the types of the record that was found valid.
+func (p *typedParser) observe(*record, when) {
+	c := typed.NewCursor(p.looked)
 	if v, err := c.Next(); err == nil {
 		p.learner.records++
 		p.learn(c, v, &p.learner.root)
@@ -380,9 +386,6 @@ func (p *typedParser) learnFields(in typed.Cursor, s *schema.Shape) {
 		v, err := in.Next()
 		if err != nil {
 			return
-		}
-		if !utf8.Valid(key) {
-			continue // never a name, whatever the policy
 		}
 		if child := s.SeeKey(key, limit); child != nil {
 			p.learn(in, v, child)

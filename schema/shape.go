@@ -192,6 +192,14 @@ func (s *Shape) Element() *Shape {
 	return s.element
 }
 
+// Elements returns what Element does if something was seen there, or nil.
+func (s *Shape) Elements() *Shape {
+	if s == nil {
+		return nil
+	}
+	return s.element
+}
+
 // Field returns the shape under key, or nil.
 func (s *Shape) Field(key string) *Shape {
 	if s == nil {
