@@ -17,10 +17,10 @@ import (
 
 // planReport is what plan prints.
 type planReport struct {
-	Batches  int64      `json:"batches"` // at least so many, by what is known before reading
-	Objects  int64      `json:"objects"`
-	Bytes    int64      `json:"bytes"`          // as stored
-	Rows     int64      `json:"estimated_rows"` // from bytes and rows of the batches so far; 0: unknown
+	Batches  int64      `json:"batches"`        // at least so many, by what is known before reading
+	Objects  int64      `json:"objects"`        // in these batches
+	Bytes    int64      `json:"bytes"`          // of these objects, as stored
+	Rows     int64      `json:"estimated_rows"` // by the newest batch; of explicit ranges as they say; 0: unknown
 	Late     int64      `json:"late_objects"`
 	Changed  int64      `json:"changed_objects"`
 	Young    int64      `json:"young_objects"`
@@ -69,7 +69,7 @@ func planRun(ctx context.Context, c *call, o planOptions) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "a run would read %d objects, %d bytes, in at least %d batches\n", rep.Objects, rep.Bytes, rep.Batches)
 	if rep.Rows > 0 {
-		fmt.Fprintf(&b, "about %d rows, by the batches so far\n", rep.Rows)
+		fmt.Fprintf(&b, "about %d rows, by the newest batch\n", rep.Rows)
 	}
 	fmt.Fprintf(&b, "about %d GETs and %d PUTs beside the listing ($%.6f on S3 Standard)\n", rep.Requests.Get, rep.Requests.Put, rep.Dollars)
 	for _, o := range rep.First {
@@ -102,25 +102,42 @@ func (r *rooms) plan(ctx context.Context, c *call, o planOptions) (planReport, e
 		return planReport{}, err
 	}
 	rep := planReport{
-		Objects: p.Lag.Objects, Bytes: p.Lag.Bytes, Lag: lagOf(p), New: fresh,
+		Lag: lagOf(p), New: fresh, First: []planItem{},
 		Late: p.Counts.Late, Changed: p.Counts.Changed, Young: p.Counts.Young, Ignored: p.Counts.Ignored,
 	}
-	rep.Batches = r.batches(p)
-	if o.Range != "" {
-		rep.Batches = min(rep.Batches, 1) // explicit ranges are one batch, whatever its size
+	var first []files.Object
+	rep.Batches, first = r.batches(p.Objects, int64(o.MaxBatches))
+	if o.Range != "" { // one batch, whatever its size
+		rep.Batches, first = int64(min(len(p.Objects), 1)), p.Objects
 	}
-	if o.MaxBatches > 0 {
-		rep.Batches = min(rep.Batches, int64(o.MaxBatches))
+	rep.Objects, rep.Bytes = int64(len(first)), storedBytes(first)
+	if o.MaxBatches == 0 || rep.Batches < int64(o.MaxBatches) { // with what lies beyond the plan
+		rep.Objects, rep.Bytes = p.Lag.Objects, p.Lag.Bytes
 	}
-	if b := m.Batch; b != nil && b.Bytes > 0 {
-		rep.Rows = int64(float64(rep.Bytes) * float64(b.Rows.Read) / float64(b.Bytes))
+	if rep.Rows, err = r.rows(ctx, head, rep, first); err != nil {
+		return planReport{}, err
 	}
 	rep.Requests = planCost{Get: 3 + rep.Objects + 2*rep.Batches, Put: 3 * rep.Batches}
 	rep.Dollars = float64(rep.Requests.Get)*dollarsPerGet + float64(rep.Requests.Put)*dollarsPerPut
-	for i := 0; i < len(p.Objects) && i < 5; i++ {
-		rep.First = append(rep.First, planItem{p.Objects[i].Key, p.Objects[i].Size, int64(p.Objects[i].From)})
+	for i := range first[:min(len(first), 5)] {
+		rep.First = append(rep.First, planItem{first[i].Key, first[i].Size, int64(first[i].From)})
 	}
 	return rep, nil
+}
+
+// rows estimates how many rows a run makes.
+func (r *rooms) rows(ctx context.Context, head manifest.Snapshot, rep planReport, objects []files.Object) (rows int64, err error) {
+	if len(objects) > 0 && objects[0].Exact != nil {
+		for i := range objects {
+			rows += objects[i].Exact.Records
+		}
+		return rows, nil
+	}
+	if rep.New || rep.Bytes == 0 {
+		return 0, nil
+	}
+	d, err := r.density(ctx, head)
+	return d.in(rep.Bytes), err
 }
 
 // wanted is what a run reads: what is new at the source, or explicit ranges.
@@ -141,21 +158,31 @@ func (r *rooms) wanted(ctx context.Context, c *call, o planOptions, progress *so
 	case coverage == files.CoveredSome:
 		return nil, &pipeline.PartlyCoveredError{Reason: fmt.Sprintf("of %d ranges some are committed", len(ranges))}
 	}
-	p.Lag.Objects = int64(len(p.Objects))
-	for _, o := range p.Objects {
-		p.Lag.Bytes += o.Size
-	}
+	p.Lag.Bytes = storedBytes(p.Objects)
 	return p, nil
 }
 
-// batches is how many batches the plan makes, by stored sizes.
-func (r *rooms) batches(p *files.Plan) int64 {
-	n, objects, bytes := int64(0), int64(0), int64(0)
-	for _, o := range p.Objects {
-		if n == 0 || objects >= r.cfg.Batch.MaxObjects || bytes+o.Size > int64(r.cfg.Batch.MaxBytes) {
-			n, objects, bytes = n+1, 0, 0
-		}
-		objects, bytes = objects+1, bytes+o.Size
+// storedBytes adds up what is left of the objects to be read; of one that is read in
+// part it is a guess, because positions count decoded bytes.
+func storedBytes(objects []files.Object) (sum int64) {
+	for i := range objects {
+		sum += max(objects[i].Size-int64(objects[i].From), 0)
 	}
-	return n
+	return sum
+}
+
+// batches is how many batches the objects make, by stored sizes, and which objects are
+// in them: all, or those of the first most batches.
+func (r *rooms) batches(objects []files.Object, most int64) (int64, []files.Object) {
+	n, count, bytes := int64(0), int64(0), int64(0)
+	for i, o := range objects {
+		if n == 0 || count >= r.cfg.Batch.MaxObjects || bytes+o.Size > int64(r.cfg.Batch.MaxBytes) {
+			if n == most && most > 0 {
+				return n, objects[:i]
+			}
+			n, count, bytes = n+1, 0, 0
+		}
+		count, bytes = count+1, bytes+o.Size
+	}
+	return n, objects
 }

@@ -88,7 +88,8 @@ type reportLag struct {
 	Objects int64     `json:"objects"`
 	Bytes   int64     `json:"bytes"` // as stored
 	Seconds float64   `json:"seconds"`
-	Oldest  time.Time `json:"oldest,omitzero"` // modification time
+	Oldest  time.Time `json:"oldest,omitzero"`   // modification time
+	Records int64     `json:"records,omitempty"` // status only: estimated by the newest batch; 0: unknown
 }
 
 type reportFile struct {

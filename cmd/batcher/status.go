@@ -78,6 +78,13 @@ func (r *rooms) status(ctx context.Context, s manifest.Snapshot) (statusReport, 
 		Late: plan.Counts.Late, Changed: plan.Counts.Changed, Young: plan.Counts.Young, Ignored: plan.Counts.Ignored,
 		Tables: map[string]statusTable{},
 	}
+	if rep.Lag.Bytes > 0 {
+		d, err := r.density(ctx, s)
+		if err != nil {
+			return rep, err
+		}
+		rep.Lag.Records = d.in(rep.Lag.Bytes)
+	}
 	if f := m.Progress.Files; f != nil {
 		rep.Progress = reportProgress{Objects: f.Count, Newest: f.Newest}
 		rep.Open = len(f.Open)
@@ -113,6 +120,9 @@ func (s statusReport) text() string {
 	}
 	b.WriteString("\n")
 	fmt.Fprintf(&b, "left     %d objects, %d bytes", s.Lag.Objects, s.Lag.Bytes)
+	if s.Lag.Records > 0 {
+		fmt.Fprintf(&b, ", about %d records", s.Lag.Records)
+	}
 	if s.Lag.Objects > 0 {
 		fmt.Fprintf(&b, ", the oldest %s old", time.Duration(s.Lag.Seconds*float64(time.Second)).Truncate(time.Second))
 	}

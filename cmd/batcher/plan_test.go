@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// packedDrop writes objects of fifty records each, whose stored size is a small part
+// of the decoded one.
+func (w *world) packedDrop(from, to int) (size int64) {
+	for i := from; i < to; i++ {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, _ = z.Write([]byte(strings.Repeat(fmt.Sprintf("{\"n\":%d}\n", 100+i), 50)))
+		_ = z.Close()
+		w.write(fmt.Sprintf("in/%03d.ndjson.gz", i), b.String())
+		size += int64(b.Len())
+	}
+	return size
+}
+
+func TestPlanEstimatesWhatItsBatchesRead(t *testing.T) {
+	w := newWorld(t, nil, localFile)
+	w.packedDrop(0, 24)
+	plan := func(args ...string) (p planReport) {
+		w.must(&p, append([]string{"plan"}, args...)...)
+		return p
+	}
+	near := func(what string, got, want int64) {
+		if got < want-want/10 || got > want+want/10 {
+			t.Errorf("%s: about %d records, want %d", what, got, want)
+		}
+	}
+	if p := plan(); p.Objects != 24 || p.Batches != 8 || p.Rows != 0 {
+		t.Errorf("before anything is known: %+v", p)
+	}
+	if text := w.run("plan", "-o", "json", "--set", "source.files.include=[nothing]").stdout; !strings.Contains(text, `"first":[]`) {
+		t.Errorf("no list of no objects: %s", text)
+	}
+	w.must(&report{}, "run") // its 8 small files are merged: the head is no batch
+	size := w.packedDrop(24, 31)
+	var head []historyRow
+	w.must(&head, "history", "-n", "1")
+	if head[0].Kind != "compact" {
+		t.Fatalf("the head is of kind %s", head[0].Kind)
+	}
+	p := plan()
+	if p.Objects != 7 || p.Batches != 3 || p.Bytes != size || len(p.First) != 5 {
+		t.Errorf("%+v, want 7 objects of %d bytes", p, size)
+	}
+	near("plan", p.Rows, 7*50)
+	if p = plan("--max-batches", "1"); p.Objects != 3 || p.Batches != 1 || p.Bytes >= size || len(p.First) != 3 || p.Lag.Objects != 7 {
+		t.Errorf("one batch: %+v", p)
+	}
+	near("one batch", p.Rows, 3*50)
+	if p = plan("--max-batches", "3"); p.Objects != 7 || p.Batches != 3 || p.Bytes != size {
+		t.Errorf("just enough batches: %+v", p)
+	}
+	var s statusReport
+	w.must(&s, "status")
+	near("status", s.Lag.Records, 7*50)
+	w.write("ranges.json", w.run("show", "1", "-o", "json").stdout)
+	if p = plan("--range", "ranges.json", "--set", "store=./other"); p.Objects != 3 || p.Batches != 1 || p.Rows != 150 {
+		t.Errorf("ranges say how many records they have: %+v", p)
+	}
+}
