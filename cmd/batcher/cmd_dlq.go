@@ -103,6 +103,8 @@ func (o *dlqOptions) check(c *cli.Context) error {
 		return usageError("--all discards all", "dlq discard: wants to be told which letters")
 	case o.Action == "discard" && chosen && c.Bool("all"):
 		return usageError("", "dlq discard: --all and what chooses some exclude each other")
+	case o.Action == "discard" && o.Filter.Limit > 0 && c.Bool("confirm"):
+		return usageError("name the letters with --id", "dlq discard: with --limit it would discard others when it is run again after an unknown outcome")
 	case o.Action == "retry" && len(o.Filter.Stages)+len(o.Filter.Codes) > 0:
 		return usageError("", "dlq retry: quarantined objects have one stage and one code; choose by ID or --object")
 	}

@@ -115,7 +115,7 @@ func TestOptions(t *testing.T) {
 		"run --max-batches 0", "run --max-batches -1", "run --deadline 0s", "run --deadline -5m", "run --deadline 14", "run --on-gap ask", "run --range=", "run --range x --shard 0/2", "run x",
 		"status --max-lag -1m", "history -n -1", "show -- -7", "show 1.5", "show head", "files --at x", "head -n 0", "verify --since=", "gc now", "init a b", "plan --accept-bad",
 		"dlq", "dlq lst", "dlq list x:1", "dlq show x", "dlq replay a b", "dlq replay a --code x", "dlq discard", "dlq discard --all --code x", "dlq retry --code x",
-		"dlq show --limit 0", "dlq replay --confirm", "dlq discard --all --dry-run", "dlq retry --all",
+		"dlq show --limit 0", "dlq discard --code x --limit 3 --confirm", "dlq replay --confirm", "dlq discard --all --dry-run", "dlq retry --all",
 	} {
 		got = nil
 		if p := play(v, strings.Fields(line)...); p.code != exitUsage || got != nil || !strings.HasPrefix(p.stderr, "batcher: ") || p.stdout != "" {

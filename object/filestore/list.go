@@ -109,7 +109,7 @@ func (w *walk) entry(dir, prefix string, e fs.DirEntry) error {
 	}
 	path, key := filepath.Join(dir, name), prefix+name
 	if !utf8.ValidString(name) {
-		return fmt.Errorf("list %s: the name %q is not UTF-8: %w", dir, name, object.ErrUnsupported)
+		return fmt.Errorf("list %s: the name %q is not UTF-8 and so no key: rename or remove it: %w", dir, name, object.ErrUnsupported)
 	}
 	if e.IsDir() {
 		return w.folder(path, key+"/")

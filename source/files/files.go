@@ -71,7 +71,7 @@ type Config struct {
 	Relist     time.Duration // with TimePath: everything is listed once per Relist; 0 means always
 	Lookback   time.Duration // older objects are late; with TimePath older folders are not listed
 	Settle     time.Duration // objects younger than this may still be growing and wait
-	Start      time.Time     // objects modified before it are no part of the source; used until progress has one
+	Start      time.Time     // objects modified before its whole second are no part of the source; used until progress has one
 	Shard      source.Shard
 	OnChange   OnChange // "" means SkipChanged
 	OnGap      OnGap    // "" means FailGap

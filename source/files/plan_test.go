@@ -247,14 +247,16 @@ func TestNamesGlobsAndStartDecideWhatBelongsToTheSource(t *testing.T) {
 		b.put(t, key, "x", noon.Add(-time.Hour))
 	}
 	b.put(t, "before.json", "x", noon.AddDate(0, 0, -2))
-	c := newChain(t, b, files.Config{Include: []string{"**/*.json"}, Exclude: []string{"no/**"}, Start: noon.AddDate(0, 0, -1)})
+	b.put(t, "that-second.json", "x", noon.AddDate(0, 0, -1)) // as S3 and tar tell it, which have no fractions
+	start := noon.AddDate(0, 0, -1).Add(900 * time.Millisecond)
+	c := newChain(t, b, files.Config{Include: []string{"**/*.json"}, Exclude: []string{"no/**"}, Start: start})
 	p := c.plan()
-	wantKeys(t, p, "deep/er/in.json in.json part.json")
-	want := files.Counts{Listed: 12, Ignored: 8, BeforeStart: 1}
+	wantKeys(t, p, "that-second.json deep/er/in.json in.json part.json")
+	want := files.Counts{Listed: 13, Ignored: 8, BeforeStart: 1}
 	if p.Counts != want {
 		t.Fatalf("counts %+v, want %+v", p.Counts, want)
 	}
-	c.head = c.advance(nil, files.Delta{Ranges: c.whole(p.Objects), Start: noon.AddDate(0, 0, -1)})
+	c.head = c.advance(nil, files.Delta{Ranges: c.whole(p.Objects), Start: start})
 	c.configure(files.Config{}) // progress keeps the start; the globs may change
 	p = c.plan()
 	wantKeys(t, p, "in.csv no/in.json")

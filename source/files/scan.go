@@ -150,7 +150,7 @@ func (p *planner) eligible(info object.Info) (candidate, bool) {
 	case p.source.ignores(info.Key):
 		counts.Ignored++
 		return candidate{}, false
-	case info.Modified.Before(p.progress.Start):
+	case info.Modified.Before(p.progress.Start.Truncate(time.Second)):
 		counts.BeforeStart++
 		return candidate{}, false
 	case p.young(info.Modified):
