@@ -28,15 +28,22 @@ func space(d []byte, i int) int {
 // stringEnd returns the index of the quote that closes a string whose content
 // begins at i, and whether there are escapes in it, which it does not check.
 func stringEnd(d []byte, i int) (end int, escaped bool) {
-	for i+8 <= len(d) {
-		v := binary.LittleEndian.Uint64(d[i:])
-		// The lowest bit that is set marks the first find: borrows only reach upwards.
-		m := ((v ^ lowBits*'"') - lowBits) | ((v ^ lowBits*'\\') - lowBits) | (v - lowBits*0x20)
-		if m &= highBits &^ v; m == 0 {
-			i += 8
-			continue
+	for {
+		for {
+			if i+16 > len(d) {
+				return stringTail(d, i, escaped)
+			}
+			w := d[i : i+16 : i+16]
+			if m := stops(binary.LittleEndian.Uint64(w)); m != 0 {
+				i += bits.TrailingZeros64(m) >> 3
+				break
+			}
+			if m := stops(binary.LittleEndian.Uint64(w[8:])); m != 0 {
+				i += 8 + bits.TrailingZeros64(m)>>3
+				break
+			}
+			i += 16
 		}
-		i += bits.TrailingZeros64(m) >> 3
 		if d[i] == '"' {
 			return i, escaped
 		}
@@ -46,7 +53,12 @@ func stringEnd(d []byte, i int) (end int, escaped bool) {
 		escaped = true
 		i += 2
 	}
-	return stringTail(d, i, escaped)
+}
+
+// stops marks the bytes of v at which a string ends or is interrupted. Only its
+// lowest bit is sure to be right: borrows only reach upwards.
+func stops(v uint64) uint64 {
+	return (((v ^ lowBits*'"') - lowBits) | ((v ^ lowBits*'\\') - lowBits) | (v - lowBits*0x20)) & (highBits &^ v)
 }
 
 // stringTail is stringEnd near the end of d.
