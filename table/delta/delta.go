@@ -247,9 +247,6 @@ func (p *Projector) slot(ctx context.Context, head manifest.Snapshot, seq manife
 		return s, nil
 	}
 	s, err := p.log.Slot(ctx, seq)
-	if errors.Is(err, object.ErrNotFound) {
-		return s, fmt.Errorf("%w: manifest %d is absent: %w", commit.ErrDamaged, int64(seq), err)
-	}
 	if err == nil {
 		p.keep(s)
 	}

@@ -161,12 +161,10 @@ func (p *Projector) check(ctx context.Context, head manifest.Snapshot, table str
 	}
 	made, err := p.slot(ctx, head, who.Seq)
 	switch {
-	case errors.Is(err, object.ErrNotFound) && who.App == ours:
-		return fmt.Errorf("version %d of the Delta log was made from a manifest that is not there: %w", v, err)
-	case errors.Is(err, object.ErrNotFound):
-		return conflict
+	case errors.Is(err, commit.ErrDamaged) && who.App != ours:
+		return conflict // it was made by another pipeline, whose chain is longer
 	case err != nil:
-		return err
+		return fmt.Errorf("version %d of the Delta log says what it was made from: %w", v, err)
 	}
 	return compare(made, table, v, who)
 }

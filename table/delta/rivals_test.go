@@ -200,6 +200,22 @@ func TestAnotherChainsVersion(t *testing.T) {
 	}
 }
 
+// TestAnotherPipelinesVersion is a foreign commit like any other.
+func TestAnotherPipelinesVersion(t *testing.T) {
+	for _, seq := range []string{"3", "99"} {
+		l, _ := clone(story(t))
+		l.publish()
+		l.put(versionKey(15), `{"commitInfo":{"engineInfo":"batcher 9","batcher":{"seq":`+seq+`,"sha256":"`+strings.Repeat("0", 64)+`"}}}
+{"txn":{"appId":"batcher:others-1","version":3}}
+`)
+		_, err := l.projector(l.store).Publish(t.Context(), l.head())
+		var conflict *delta.ConflictError
+		if !errors.As(err, &conflict) || conflict.Version != 15 || errors.Is(err, commit.ErrDamaged) {
+			t.Errorf("made from manifest %s: %v", seq, err)
+		}
+	}
+}
+
 // TestOccupantWithAnotherForm is ours though its bytes are not: another version of
 // batcher wrote it.
 func TestOccupantWithAnotherForm(t *testing.T) {
