@@ -143,7 +143,7 @@ func (d *Decoder) take(t *tally, rec *record) error {
 	switch d.phase {
 	case priming:
 		d.primed.add(rec, d.limits.PrimeBytes)
-		if len(d.primed.data) >= d.limits.PrimeBytes || len(d.primed.records) >= maxPrimed {
+		if d.primed.full(d.limits.PrimeBytes) {
 			return d.start()
 		}
 		return nil

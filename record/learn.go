@@ -1,25 +1,39 @@
 package record
 
 import (
+	"bytes"
 	"math"
 	"slices"
 
 	"batcher/schema"
 )
 
-// maxPrimed bounds the records that wait for their types.
-const maxPrimed = 1 << 20
+// maxPrimed bounds the records that wait for their types, so that what is kept of
+// each besides its text comes to 4 MiB.
+const maxPrimed = 128 << 10
 
 // prime holds the records at the head of the batch.
 type prime struct {
 	data    []byte
 	records []primed
+	origins []origin
+	at      record // the record that was asked for last
 }
 
-// primed is a record in prime.data[from:to].
+// primed is a record whose text ends at an index of prime.data, where the next
+// one's begins.
 type primed struct {
-	record
-	from, to int
+	pos, length   int64
+	end           int
+	from          int32 // its origin
+	valid, turned bool
+	bad           code
+}
+
+// origin is what the records of one object have in common.
+type origin struct {
+	source []byte
+	by     parser
 }
 
 // primeRoom is from where on there is soon as much as may wait at all.
@@ -32,15 +46,24 @@ func (p *prime) add(rec *record, limit int) {
 		p.data = slices.Grow(p.data, max(limit-from, 0)+len(rec.raw))
 	}
 	p.data = append(p.data, rec.raw...)
-	kept := *rec
-	kept.raw = nil
-	p.records = append(p.records, primed{kept, from, len(p.data)})
+	if n := len(p.origins); n == 0 || p.origins[n-1].by != rec.by || !bytes.Equal(p.origins[n-1].source, rec.source) {
+		p.origins = append(p.origins, origin{rec.source, rec.by})
+	}
+	p.records = append(p.records, primed{rec.pos, rec.length, len(p.data), int32(len(p.origins) - 1), rec.valid, rec.turned, rec.bad})
 }
 
+// full says whether enough records wait.
+func (p *prime) full(limit int) bool { return len(p.data) >= limit || len(p.records) >= maxPrimed }
+
+// record returns a record that waits. It is valid until the next call.
 func (p *prime) record(i int) *record {
-	r := &p.records[i]
-	r.raw = p.data[r.from:r.to]
-	return &r.record
+	r, from := &p.records[i], 0
+	if i > 0 {
+		from = p.records[i-1].end
+	}
+	o := &p.origins[r.from]
+	p.at = record{source: o.source, pos: r.pos, raw: p.data[from:r.end], length: r.length, valid: r.valid, turned: r.turned, bad: r.bad, by: o.by}
+	return &p.at
 }
 
 // when says how far a record may still decide about nested values.
