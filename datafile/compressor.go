@@ -32,7 +32,7 @@ const (
 const (
 	trialBytes = 16 << 10  // smaller pages decide nothing and are compressed thoroughly
 	trialMax   = 128 << 10 // of a larger page only so much is tried
-	trialGain  = 6         // percent of the size that the thorough way must save
+	trialGain  = 10        // percent of the size that the thorough way must save
 )
 
 // newCompressor returns the codec.
