@@ -10,20 +10,19 @@ import (
 	"batcher/dlq"
 	"batcher/manifest"
 	"batcher/record"
-	"batcher/schema"
 	"batcher/source"
 	"batcher/source/files"
 )
 
-// discard gives up all dead letters.
-func (w *world) discard() {
+// discard gives up dead letters.
+func (w *world) discard(which dlq.Filter) {
 	w.t.Helper()
 	p := w.invoke()
 	q := &dlq.Queue{
 		Log: p.Log, Store: w.store, Source: p.Source, Set: p.Set, Config: p.Config, Table: p.Table, Dead: p.Dead,
-		Rules: schema.Rules{MinRecords: 1}, FileBytes: 128 << 20, Random: w.random, Logger: quiet,
+		Rules: w.rules, FileBytes: 128 << 20, Random: w.random, Logger: quiet,
 	}
-	if _, err := q.Discard(w.t.Context(), dlq.Filter{}, dlq.Confirm); err != nil {
+	if _, err := q.Discard(w.t.Context(), which, dlq.Confirm); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -54,7 +53,7 @@ func given(t testing.TB) *world {
 	w.drop("c", lines(20, 1)+"{c\n")
 	w.drop("d", lines(30, 1)+"{d\n")
 	w.run()
-	w.discard()
+	w.discard(dlq.Filter{})
 	w.drop("b", lines(50, 4))
 	w.run()
 	if m := w.slot(3); w.head() != 3 || w.slot(2).Letters.Discarded != 3 || m.Batch.Replaced.Items[0].Rows != 5 {

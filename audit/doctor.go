@@ -22,22 +22,22 @@ const probeRoot = "_batcher/_probe/"
 // Finding is the outcome of one probe.
 type Finding struct {
 	Name string
-	Why  string // what goes wrong on a store that fails
+	Why  string // what goes wrong on a store that fails, whether this one does or not
 	Err  error  // nil: passed
 	Note string // not offered, or something to know
 }
 
-// MarshalJSON writes the error as text.
+// MarshalJSON writes the error as text, and only beside it what goes wrong.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Name   string `json:"name"`
 		Passed bool   `json:"passed"`
 		Error  string `json:"error,omitempty"`
-		Why    string `json:"why"`
+		Why    string `json:"why,omitempty"`
 		Note   string `json:"note,omitempty"`
-	}{Name: f.Name, Passed: f.Err == nil, Why: f.Why, Note: f.Note}
+	}{Name: f.Name, Passed: f.Err == nil, Note: f.Note}
 	if f.Err != nil {
-		out.Error = f.Err.Error()
+		out.Error, out.Why = f.Err.Error(), f.Why
 	}
 	return json.Marshal(out)
 }

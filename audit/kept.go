@@ -54,7 +54,7 @@ func (w *walk) kept(ctx context.Context, before, m *manifest.Manifest, added, go
 		if len(added[name])+len(gone[name]) == 0 {
 			continue
 		}
-		same, err := w.comparable(ctx, before, m, name)
+		same, others, err := w.comparable(ctx, before, m, name)
 		if err != nil || same == nil {
 			return err
 		}
@@ -63,6 +63,9 @@ func (w *walk) kept(ctx context.Context, before, m *manifest.Manifest, added, go
 			return err
 		}
 		if err := w.read(ctx, m.Seq, gone[name], same, went); err != nil {
+			return err
+		}
+		if err := w.statistics(ctx, m.Seq, added[name], others); err != nil {
 			return err
 		}
 		for source, t := range went {
@@ -103,16 +106,22 @@ func others(b *manifest.Batch, balance map[string]map[string]*tally) {
 // comparable are the columns that the files which come and those which go have to
 // have alike: all with CheckSource, but for those whose type a rewrite changes and
 // the values that it puts back, which are then no longer rescued; otherwise the
-// ids. What replays letters is compared by ids: they may have been edited.
-func (w *walk) comparable(ctx context.Context, before, m *manifest.Manifest, table string) (*schema.Schema, error) {
+// ids. What replays letters is compared by ids: they may have been edited. With
+// CheckSource the others are returned too.
+func (w *walk) comparable(ctx context.Context, before, m *manifest.Manifest, table string) (same, others *schema.Schema, err error) {
 	was, err := w.Log.LoadSchema(ctx, before.Tables[table].Schema)
-	if err == nil {
-		var now *schema.Schema
-		if now, err = w.Log.LoadSchema(ctx, m.Tables[table].Schema); err == nil {
-			return w.alike(was, now, m.Kind), nil
-		}
+	if err != nil {
+		return nil, nil, w.damage(err, "I10", m.Seq)
 	}
-	return nil, w.damage(err, "I10", m.Seq)
+	now, err := w.Log.LoadSchema(ctx, m.Tables[table].Schema)
+	if err != nil {
+		return nil, nil, w.damage(err, "I10", m.Seq)
+	}
+	same, others = w.alike(was, now, m.Kind), &schema.Schema{}
+	if w.opts.Checks&CheckSource != 0 {
+		others = without(now, same)
+	}
+	return same, others, nil
 }
 
 func (w *walk) alike(was, now *schema.Schema, kind manifest.Kind) *schema.Schema {
@@ -178,8 +187,18 @@ func (w *walk) liveRows(ctx context.Context) error {
 		if err != nil {
 			return w.damage(err, "I10", seq)
 		}
-		want := narrow(&schema.Schema{Fields: schema.Reserved(), LastID: schema.LastReserved}, schema.SourceID, schema.OffsetID)
-		if err := w.read(ctx, seq, live, want, parts); err != nil {
+		want, err := w.Log.LoadSchema(ctx, t.Schema)
+		if err != nil {
+			return w.damage(err, "I10", seq)
+		}
+		same := narrow(want, schema.SourceID, schema.OffsetID)
+		if err := w.read(ctx, seq, live, same, parts); err != nil {
+			return err
+		}
+		if w.opts.Checks&CheckSource == 0 {
+			continue
+		}
+		if err := w.statistics(ctx, seq, live, without(want, same)); err != nil {
 			return err
 		}
 	}

@@ -138,26 +138,40 @@ func (w *walk) tables(ctx context.Context, m *manifest.Manifest, table string, l
 	if err != nil {
 		return out, w.damage(err, "I10", m.Seq)
 	}
-	switch {
-	case w.opts.Checks&CheckSource == 0:
+	if w.opts.Checks&CheckSource == 0 {
 		want = narrow(want, append(w.splitting(table, want), schema.SourceID, schema.OffsetID)...)
-	case table == w.Dead:
-		want = narrow(want, deadColumns...)
+		return out, w.read(ctx, m.Seq, list, want, out)
 	}
-	return out, w.read(ctx, m.Seq, list, want, out)
+	same := want
+	if table == w.Dead {
+		same = narrow(want, deadColumns...)
+	}
+	if err := w.read(ctx, m.Seq, list, same, out); err != nil {
+		return out, err
+	}
+	return out, w.statistics(ctx, m.Seq, list, without(want, same))
 }
 
-// read adds the rows of files to the tallies.
+// read adds the rows of files to the tallies, and proves what their manifest says of
+// the columns that it reads.
 func (w *walk) read(ctx context.Context, seq manifest.Seq, list []manifest.File, want *schema.Schema, out map[string]*tally) error {
 	for i := range list {
-		n, err := w.file(ctx, list[i], want, out, w.partition(seq, list[i]))
-		if err != nil && unproved(err) {
+		f := &list[i]
+		partition, held := w.partition(seq, *f), hold(f, want)
+		n, err := w.blocks(ctx, *f, want, func(b *column.Block) error {
+			partition(b)
+			held.add(b)
+			return count(b, out)
+		})
+		switch {
+		case err != nil && unproved(err):
 			return err
-		}
-		if err != nil {
-			w.violation("I10", seq, "%s cannot be read: %v", list[i].Key, err)
-		} else if n != list[i].Rows {
-			w.violation("I10", seq, "%s has %d rows, the manifest says %d", list[i].Key, n, list[i].Rows)
+		case err != nil:
+			w.violation("I10", seq, "%s cannot be read: %v", f.Key, err)
+		case n != f.Rows:
+			w.violation("I10", seq, "%s has %d rows, the manifest says %d", f.Key, n, f.Rows)
+		default:
+			w.held(seq, f, held)
 		}
 	}
 	return nil
@@ -184,20 +198,18 @@ func narrow(s *schema.Schema, ids ...int32) *schema.Schema {
 	return out
 }
 
-// file adds the rows of one file to the tallies, and passes each block to check.
-func (w *walk) file(ctx context.Context, f manifest.File, want *schema.Schema, out map[string]*tally, check func(*column.Block)) (int64, error) {
+// blocks passes the rows of a file on, and counts them.
+func (w *walk) blocks(ctx context.Context, f manifest.File, want *schema.Schema, take func(*column.Block) error) (rows int64, err error) {
 	r, err := datafile.Open(object.NewReaderAt(ctx, w.Store, f.Key), f.Size)
 	if err != nil {
 		return 0, err
 	}
-	rows := int64(0)
 	for b, err := range r.Blocks(want) {
 		if err != nil {
 			return rows, err
 		}
 		rows += int64(b.Rows)
-		check(b)
-		if err := count(b, out); err != nil {
+		if err := take(b); err != nil {
 			return rows, err
 		}
 	}

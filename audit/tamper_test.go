@@ -256,9 +256,10 @@ func TestEveryTamperingIsFound(t *testing.T) {
 			w.evolve(func(s *schema.Schema) { s.Fields = append(s.Fields[:3], s.Fields[4:]...) })
 		}},
 		{"I20 two columns share an id, which no reader decodes", "I13", 0, func(w *world) {
-			w.evolve(func(s *schema.Schema) {
-				s.Fields = append(s.Fields, schema.Field{ID: s.Fields[3].ID, Name: "again", Key: "again", Type: schema.Type{Kind: schema.String}})
-			})
+			key := layout.Manifest(6)
+			body := bytes.ReplaceAll(w.bytes.Objects()[key], []byte(`{"id":18,"name":`), []byte(`{"id":17,"name":`))
+			w.put(key, body)
+			w.hint(manifest.Parent{Seq: 6, SHA256: manifest.Sum(body)})
 		}},
 		{"I20 an id is given again", "I20", 0, func(w *world) {
 			w.evolve(func(s *schema.Schema) {

@@ -56,6 +56,7 @@ type world struct {
 	clock  *clock
 	random seeded
 	limits batch.Limits
+	rules  schema.Rules
 	change files.OnChange
 }
 
@@ -65,6 +66,7 @@ func newWorld(t testing.TB) *world {
 		t: t, input: memstore.New(), bytes: s, store: s,
 		clock:  &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 		random: seeded{rand.NewChaCha8([32]byte{1})},
+		rules:  schema.Rules{MinRecords: 1},
 	}
 }
 
@@ -86,7 +88,7 @@ func (w *world) invoke() *pipeline.Pipeline {
 	return &pipeline.Pipeline{
 		Log: l, Store: w.store, Source: src, Input: w.input, Set: src.NewSet(l),
 		Config: manifest.Config{Hash: "c1", Source: "mem://in", Format: "ndjson", RecordID: "position", Table: "events", Dead: "events_dead"},
-		Table:  "events", Dead: "events_dead", Rules: schema.Rules{MinRecords: 1}, Limits: w.limits,
+		Table:  "events", Dead: "events_dead", Rules: w.rules, Limits: w.limits,
 		Budget: batch.Budget{Ratio: 1}, FileBytes: 128 << 20, Clock: w.clock, Random: w.random, Logger: quiet,
 	}
 }
