@@ -1,6 +1,6 @@
 /*
  * The commit protocol as a program for the model checker spin: commit, rebase,
- * garbage collection with its floor, expiry, rewind. spin tries every order of
+ * merges of files, garbage collection with its floor, expiry, rewind. spin tries every order of
  * the steps of all processes, with FAULTS faults wherever one can happen, and
  * holds each state to the invariants of docs/GUARANTEES.md. README.md says how
  * the words map to the code, and what each switch takes away.
@@ -11,11 +11,15 @@
 #ifndef TRIES
 #define TRIES 2                 /* attempts of the first writer; the second has 1 */
 #endif
+#ifndef MERGES
+#define MERGES 0                /* processes that merge files, each with 1 attempt; at most 2 */
+#endif
 /* Attempts, numbered: 0 is genesis, the first writer has 1 and 2, the second 3. */
-#define FLOOR    4
-#define EXPIRE   5
-#define REWIND   6
-#define SLOTS    7              /* genesis and one for every attempt */
+#define MERGE    4              /* and 5 */
+#define FLOOR    6
+#define EXPIRE   7
+#define REWIND   8
+#define SLOTS    9              /* genesis and one for every attempt */
 #define ALL      3              /* the ranges of the source, a bit each */
 
 typedef Manifest {
@@ -28,7 +32,8 @@ typedef Manifest {
 Manifest slot[SLOTS];           /* manifests/<seq>.json */
 byte head;                      /* the last slot that is taken */
 byte files;                     /* data files on the store */
-byte base_of[REWIND], ranges_of[REWIND];  /* of an attempt */
+byte base_of[FLOOR], ranges_of[FLOOR];  /* of an attempt; ranges: whose rows are in its file */
+byte gone_of[FLOOR];            /* files that an attempt takes away: a merge's */
 byte to;                        /* snapshot that the rewind restores */
 byte faults = FAULTS;
 byte kept_seq, kept;            /* slot and attempt of a PUT that the network still holds */
@@ -46,7 +51,7 @@ inline check_chain() {
         assert(slot[i].gc_floor >= slot[i-1].gc_floor && slot[i].retain_from >= slot[i-1].retain_from); /* I9 */
         for (j : 1 .. i - 1) { assert(slot[i].attempt != slot[j].attempt) } /* I7 */
     }
-    if  :: slot[head].attempt < FLOOR -> assert((ranges_of[slot[head].attempt] & slot[head-1].progress) == 0) /* I4, I5 */
+    if  :: slot[head].attempt < MERGE -> assert((ranges_of[slot[head].attempt] & slot[head-1].progress) == 0) /* I4, I5 */
     :: else fi;
     for (i : 1 .. FLOOR - 1) {
         if  :: slot[head].live & (1 << i) ->
@@ -80,8 +85,9 @@ inline put(seq, me) {
         :: me == EXPIRE -> slot[seq].retain_from = slot[seq-1].gc_floor
         :: me == REWIND -> slot[seq].generation = slot[seq-1].generation + 1;
             slot[seq].progress = slot[to].progress; slot[seq].live = slot[to].live
-        :: else -> slot[seq].progress = slot[seq].progress | ranges_of[me];
-            slot[seq].live = slot[seq].live | (1 << me)
+        :: else -> slot[seq].live = (slot[seq].live & ~gone_of[me]) | (1 << me);
+            if  :: me < MERGE -> slot[seq].progress = slot[seq].progress | ranges_of[me]
+            :: else fi
         fi;
         if :: seq > head -> head = seq :: else fi;
         check_chain()
@@ -137,7 +143,7 @@ decide:
     atomic {
         taken = 0;
         for (k : base + 1 .. h) {
-            if  :: slot[k].attempt < FLOOR -> taken = taken | ranges_of[slot[k].attempt]
+            if  :: slot[k].attempt < MERGE -> taken = taken | ranges_of[slot[k].attempt]
             :: else fi
         }
         taken = taken & ranges_of[me]; k = 0;
@@ -173,6 +179,50 @@ lost:                           /* proved never to commit: clean up */
 end:
 done:
     skip
+}
+/* A merge: the rows of some live files go into one, which takes their place. */
+proctype Merger(byte me) {
+    byte base, h, k;
+start:
+endwait:
+    atomic {
+        slot[head].live ->                                          /* head, plan */
+        base = head; h = head;
+        for (k : 1 .. FLOOR - 1) {
+            if  :: slot[h].live & (1 << k) ->
+                gone_of[me] = gone_of[me] | (1 << k); ranges_of[me] = ranges_of[me] | ranges_of[k]
+            :: skip
+            fi
+        }
+        if :: !gone_of[me] -> goto lost :: else fi;
+        base_of[me] = base; k = 0
+    };
+    atomic { files = files | (1 << me) };                           /* data file */
+decide:
+    atomic {
+        if  :: slot[h].generation != slot[base].generation -> goto lost /* abort */
+#ifndef NO_FLOOR
+        :: base < slot[h].gc_floor -> goto lost                     /* abort */
+#endif
+#ifndef NO_STILL_LIVE
+        :: gone_of[me] & ~slot[h].live -> goto lost                 /* re-encode */
+#endif
+        :: else fi
+    };
+propose:
+    settle(h + 1, me);
+    atomic {
+        if  :: slot[h+1].attempt == me -> acked[me] = h + 1; goto done /* committed */
+        :: else -> h = head; goto decide                            /* catch up, rebase */
+        fi
+    };
+lost:                           /* proved never to commit: clean up */
+    atomic {
+        files = files & ~(1 << me); check_files();
+        base_of[me] = 0; ranges_of[me] = 0; gone_of[me] = 0
+    };
+dead: done:
+    atomic { base = 0; h = 0 }
 }
 /* A manifest of a kind that reads no source: proposed until it stands. */
 inline append(me) {
@@ -239,6 +289,12 @@ end:
 init {
     atomic { slot[0].taken = true;
         run Writer(0, TRIES); run Writer(2, 3); run Network();
+#if MERGES > 0
+        run Merger(MERGE);
+#endif
+#if MERGES > 1
+        run Merger(MERGE + 1);
+#endif
 #ifndef NO_GC
         run Collector();
 #endif

@@ -39,6 +39,9 @@ var bounds = []struct {
 	{"writers-gc", []string{"NO_REWIND", "NO_EXPIRE"}},
 	{"writers-gc-expire", []string{"TRIES=1", "NO_REWIND"}},
 	{"writers-gc-expire-rewind", []string{"TRIES=1", "FAULTS=0"}},
+	{"merges", []string{"TRIES=1", "MERGES=2", "NO_GC", "NO_REWIND"}},
+	{"merge-gc", []string{"TRIES=1", "MERGES=1", "NO_REWIND", "NO_EXPIRE"}},
+	{"merges-gc-expire", []string{"TRIES=0", "MERGES=2", "FAULTS=0", "NO_REWIND"}},
 }
 
 // long is one more, with faults while gc and rewind meet; it runs where the
@@ -57,6 +60,7 @@ var guards = []struct {
 	{"TRUST_404", []string{"NO_GC", "NO_REWIND"}, "files"},
 	{"NO_GENERATION", []string{"TRIES=1", "NO_GC"}, "progress"},
 	{"NO_FLOOR", []string{"TRIES=1", "NO_REWIND", "NO_EXPIRE"}, "files"},
+	{"NO_STILL_LIVE", []string{"TRIES=1", "MERGES=2", "NO_GC", "NO_REWIND"}, "rows"},
 	{"NO_FLOOR_FIRST", []string{"TRIES=1", "NO_REWIND", "NO_EXPIRE"}, "files"},
 }
 
