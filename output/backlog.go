@@ -11,6 +11,11 @@ import (
 // No limit on memory changes it, for the bytes of files must not depend on one.
 const backlogBlocks = 10
 
+// backlogBytes is how much the blocks that wait may hold together. Only blocks of
+// records that are themselves longer than a block comes to more before they are as
+// many as may wait.
+const backlogBytes = 16 << 20
+
 // Backlog writes the blocks of one try behind the back of who makes them, so that
 // records are decoded while earlier ones are encoded and uploaded.
 //
@@ -25,6 +30,7 @@ type Backlog struct {
 	todo chan entry // never full
 	done chan entry // never full
 	open int        // entries that were added and not collected
+	size int        // bytes of their blocks
 }
 
 // entry is a block on its way into Files and back.
@@ -32,6 +38,7 @@ type entry struct {
 	ctx   context.Context
 	files *Files
 	block *column.Block
+	size  int   // bytes of the block
 	err   error // of this entry or of an earlier one
 }
 
@@ -59,21 +66,28 @@ func (b *Backlog) work() {
 // Write takes over a block for f. It gives back an earlier block of f, whose
 // memory may be used again, or nil. The error may be that of a block before.
 func (b *Backlog) Write(ctx context.Context, f *Files, block *column.Block) (*column.Block, error) {
-	b.todo <- entry{ctx: ctx, files: f, block: block}
-	if b.open++; b.open <= backlogBlocks {
-		return nil, nil
+	size := column.Bytes(block)
+	b.todo <- entry{ctx: ctx, files: f, block: block, size: size}
+	b.open++
+	b.size += size
+	var back *column.Block
+	for b.open > backlogBlocks || b.size > backlogBytes && b.open > 1 {
+		e := b.collect()
+		if e.err != nil {
+			return nil, e.err
+		}
+		if e.files == f {
+			back = e.block
+		}
 	}
-	e := b.collect()
-	if e.files != f {
-		return nil, e.err
-	}
-	return e.block, e.err
+	return back, nil
 }
 
 // collect waits for the oldest entry.
 func (b *Backlog) collect() entry {
 	e := <-b.done
 	b.open--
+	b.size -= e.size
 	return e
 }
 

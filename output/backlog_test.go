@@ -132,3 +132,24 @@ func TestABacklogTellsAnErrorAtAFixedPoint(t *testing.T) {
 		}
 	}
 }
+
+// TestABacklogHoldsFewLargeBlocks writes blocks of which two are all that may
+// wait: one comes back with each that is written then.
+func TestABacklogHoldsFewLargeBlocks(t *testing.T) {
+	files := output.New(output.Options{Store: memstore.New(), Table: "t", Next: new(int), Bytes: 1 << 30})
+	b := output.NewBacklog()
+	defer b.Stop()
+	const rows = 900 << 10 // of 9 bytes each
+	for i := range 5 {
+		back, err := b.Write(t.Context(), files, block(i*rows, rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if came := back != nil; came != (i > 1) {
+			t.Errorf("block %d: one came back: %v", i, came)
+		}
+	}
+	if err := b.Settle(); err != nil {
+		t.Fatal(err)
+	}
+}
