@@ -109,6 +109,34 @@ func separate(verb *cli.Command, line []string) (flags, arguments []string, err 
 	return flags, arguments, nil
 }
 
+// wantsReport says whether a line, right or wrong, asks for a run and its report as
+// JSON. What cannot be known is taken for a switch.
+func wantsReport(app *cli.App, line []string) bool {
+	known := everyFlag(app)
+	var arguments []string
+	form := ""
+	for i := 0; i < len(line) && line[i] != "--"; i++ {
+		word := line[i]
+		if !isFlag(word) {
+			arguments = append(arguments, word)
+			continue
+		}
+		name, hasValue := flagName(word)
+		_, value, _ := strings.Cut(word, "=")
+		if known[name] == valueFlag && !hasValue && i+1 < len(line) {
+			i++
+			value = line[i]
+		}
+		switch name {
+		case "o", "output":
+			form = value
+		case "dry-run":
+			return false
+		}
+	}
+	return len(arguments) > 0 && arguments[0] == "run" && form == string(outputJSON)
+}
+
 func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' }
 
 // flagName is the name in -n, --name and --name=value, and whether a value is

@@ -36,6 +36,7 @@ func (s *shell) runCommand() *cli.Command {
 // succeeded. In JSON that is exactly one line.
 func (s *shell) runAndReport(o runOptions) action {
 	return func(ctx context.Context, c *call) error {
+		s.reported = true
 		var r report
 		err := protect(func() (err error) {
 			r, err = s.verbs.Run(ctx, c, o)

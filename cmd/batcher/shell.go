@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -14,9 +15,10 @@ type action func(ctx context.Context, c *call) error
 
 // shell is the command line around the verbs.
 type shell struct {
-	proc  process
-	verbs verbs
-	app   *cli.App
+	proc     process
+	verbs    verbs
+	app      *cli.App
+	reported bool // a run printed its report
 }
 
 func newShell(proc process, v verbs) *shell {
@@ -37,7 +39,7 @@ func newShell(proc process, v verbs) *shell {
 		Commands: []*cli.Command{
 			s.initCommand(), s.validateCommand(), s.planCommand(), s.runCommand(),
 			s.statusCommand(), s.historyCommand(), s.showCommand(), s.filesCommand(), s.headCommand(), s.ddlCommand(),
-			s.verifyCommand(), s.doctorCommand(), s.schemaCommand(), s.dlqCommand(), s.compactCommand(), s.gcCommand(),
+			s.verifyCommand(), s.doctorCommand(), s.schemaCommand(), s.dlqCommand(), s.compactCommand(), s.publishCommand(), s.gcCommand(),
 			s.fenceCommand(), s.rewindCommand(), s.expireCommand(), s.adoptCommand(),
 			s.versionCommand(), s.completionCommand(), s.helpCommand(), s.raceCommand(),
 		},
@@ -48,13 +50,21 @@ func newShell(proc process, v verbs) *shell {
 	return s
 }
 
-// execute runs one command line; args[0] is the program's name.
+// execute runs one command line; args[0] is the program's name. A run that fails
+// before it begins has a report too, where it was asked for as JSON.
 func (s *shell) execute(ctx context.Context, args []string) error {
 	arranged, err := arrange(s.app, args)
-	if err != nil {
+	if err == nil {
+		err = s.app.RunContext(ctx, arranged)
+	}
+	if err == nil || s.reported || !wantsReport(s.app, args[1:]) {
 		return err
 	}
-	return s.app.RunContext(ctx, arranged)
+	line, lineErr := report{}.failed(err).line()
+	if lineErr == nil {
+		lineErr = printTo(s.proc.Stdout, line)
+	}
+	return errors.Join(err, lineErr)
 }
 
 // wrongUsage is what the library calls when a flag's value does not fit.
