@@ -180,7 +180,11 @@ func TestACancelledProbeLeavesNothing(t *testing.T) {
 
 func TestFindingsAreReadableByMachines(t *testing.T) {
 	b, err := audit.Finding{Name: "n", Why: "w", Err: object.ErrExists}.MarshalJSON()
-	if err != nil || !strings.Contains(string(b), `"passed":false,"error":"object exists"`) {
+	if err != nil || !strings.Contains(string(b), `"passed":false,"error":"object exists","why":"w"`) {
 		t.Errorf("%s, %v", b, err)
+	}
+	b, err = audit.Finding{Name: "n", Why: "w"}.MarshalJSON()
+	if err != nil || string(b) != `{"name":"n","passed":true}` {
+		t.Errorf("a probe that passed: %s, %v", b, err)
 	}
 }
