@@ -27,7 +27,7 @@ func (s *shell) compactCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "table", Usage: "merge files of one `TABLE` (default: all of the pipeline)"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "all", Usage: "merge all small files of a partition, from two on, whatever their sizes"},
-			&cli.DurationFlag{Name: "deadline", Usage: "be done within `DURATION`; the rest waits for another time"},
+			&cli.DurationFlag{DefaultText: "none", Name: "deadline", Usage: "be done within `DURATION`; the rest waits for another time"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "say what would be merged"},
 		},
 	}, func(c *cli.Context) (action, error) {

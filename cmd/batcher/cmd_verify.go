@@ -20,7 +20,7 @@ func (s *shell) verifyCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{DisableDefaultText: true, Name: "source", Usage: "read the source again and compare row by row"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "deep", Usage: "read and hash every object"},
-			&cli.StringFlag{Name: "since", Usage: "begin with manifest `SEQ` (default: the first retained)"},
+			&cli.StringFlag{Name: "since", Usage: "begin with manifest `SEQ` (default: 0, the whole chain)"},
 		},
 	}, func(c *cli.Context) (action, error) {
 		o := verifyOptions{Source: c.Bool("source"), Deep: c.Bool("deep")}

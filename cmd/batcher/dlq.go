@@ -135,9 +135,22 @@ func exportLetters(ctx context.Context, c *call, q *dlq.Queue, o dlqOptions) err
 	return err
 }
 
+// changed is what replay and discard print.
+type changed struct {
+	dlq.Report
+	Attempt string `json:"attempt"` // "" where nothing was changed
+}
+
+func changedBy(r dlq.Report) changed {
+	if r.Outcome == dlq.Committed {
+		return changed{r, r.Attempt.String()}
+	}
+	return changed{Report: r}
+}
+
 // replayed is what replay prints.
 type replayed struct {
-	dlq.Report
+	changed
 	Conflicts []reportConflict `json:"conflicts"`
 }
 
@@ -156,11 +169,8 @@ func (r *rooms) replayLetters(ctx context.Context, c *call, q *dlq.Queue, o dlqO
 	if err != nil {
 		return err
 	}
-	out := replayed{rep, conflicts(string(r.cfg.Table), []record.Notes{rep.Notes})}
+	out := replayed{changedBy(rep), listed(conflicts(string(r.cfg.Table), []record.Notes{rep.Notes}))}
 	if c.Output == outputJSON {
-		if out.Conflicts == nil {
-			out.Conflicts = []reportConflict{}
-		}
 		err = printJSON(c, out)
 	} else {
 		err = printTo(c.Stdout, out.text())
@@ -258,7 +268,7 @@ func discardLetters(ctx context.Context, c *call, q *dlq.Queue, o dlqOptions) er
 		return err
 	}
 	if c.Output == outputJSON {
-		return printJSON(c, rep)
+		return printJSON(c, changedBy(rep))
 	}
 	switch rep.Outcome {
 	case dlq.Committed:

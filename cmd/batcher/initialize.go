@@ -39,13 +39,13 @@ func initialize(ctx context.Context, c *call, o initOptions) error {
 	if err != nil {
 		return usageError("", "init %q: %w", path, err)
 	}
-	var seen sample
+	var taken sample
 	if o.Path != "" {
-		if seen, err = look(ctx, at); err != nil {
+		if taken, err = look(ctx, at); err != nil {
 			return fmt.Errorf("look at %s: %w", path, err)
 		}
 	}
-	text := firstFile(c.Config, path, seen)
+	text := firstFile(c.Config, path, taken)
 	if _, err := config.Parse(c.Config, []byte(text), config.Options{Environ: c.Environ}); err != nil {
 		return err
 	}
@@ -63,8 +63,46 @@ func initialize(ctx context.Context, c *call, o initOptions) error {
 	if err := f.Close(); err != nil {
 		return &exitError{Code: exitTemporary, Err: err}
 	}
-	return printTo(c.Stdout, fmt.Sprintf("wrote %s: %d objects seen, %d records of %d objects looked at, %d columns\nnext: batcher plan -c %s; batcher run -c %s\n",
-		c.Config, seen.listed, seen.records, seen.looked, len(seen.columns), c.Config, c.Config))
+	return initialized{c.Config, taken.report(o)}.print(c)
+}
+
+// initialized is what init prints.
+type initialized struct {
+	File string `json:"file"`
+	Seen *seen  `json:"seen"` // null where init was given no input to look at
+}
+
+// seen is what init saw of the input.
+type seen struct {
+	Objects   int64          `json:"objects"` // below the path
+	Bytes     int64          `json:"bytes"`   // of these, as stored
+	Looked    int            `json:"looked"`  // objects whose beginnings were read
+	Records   int64          `json:"records"`
+	Columns   []schemaColumn `json:"columns"`
+	Conflicts []string       `json:"conflicts"`
+	width     int            // columns at the top
+}
+
+func (s *sample) report(o initOptions) *seen {
+	if o.Path == "" {
+		return nil
+	}
+	columns := columnsOf(s.columns, "")
+	for i := range columns {
+		columns[i].ID = 0 // given when they are published
+	}
+	return &seen{int64(s.listed), s.bytes, s.looked, s.records, listed(columns), listed(s.conflicts()), len(s.columns)}
+}
+
+func (i initialized) print(c *call) error {
+	if c.Output == outputJSON {
+		return printJSON(c, i)
+	}
+	text := "nothing was looked at: batcher init PATH does"
+	if s := i.Seen; s != nil {
+		text = fmt.Sprintf("%d objects seen, %d records of %d objects looked at, %d columns", s.Objects, s.Records, s.Looked, s.width)
+	}
+	return printTo(c.Stdout, fmt.Sprintf("wrote %[1]s: %[2]s\nnext: batcher plan -c %[1]s; batcher run -c %[1]s\n", i.File, text))
 }
 
 // sample is what init saw of the input.
@@ -199,18 +237,23 @@ func firstFile(name, path string, s sample) string {
 	for _, f := range s.columns {
 		fmt.Fprintf(&b, "#   %-24s %s\n", f.Name, oneLine(f.Type.String()))
 	}
-	for _, a := range s.added {
-		if a.Renamed {
-			fmt.Fprintf(&b, "# conflict: key %s becomes column %s\n", oneLine(a.Key), a.Path)
-		}
-	}
-	if s.dead > 0 {
-		fmt.Fprintf(&b, "# conflict: %d bad records, the first: %s\n", s.dead, oneLine(s.firstBad))
-	}
-	for _, text := range s.broken {
+	for _, text := range s.conflicts() {
 		fmt.Fprintf(&b, "# conflict: %s\n", oneLine(text))
 	}
 	return b.String()
+}
+
+// conflicts tells what of the input does not fit.
+func (s *sample) conflicts() (out []string) {
+	for _, a := range s.added {
+		if a.Renamed {
+			out = append(out, fmt.Sprintf("key %s becomes column %s", a.Key, a.Path))
+		}
+	}
+	if s.dead > 0 {
+		out = append(out, fmt.Sprintf("%d bad records, the first: %s", s.dead, s.firstBad))
+	}
+	return append(out, s.broken...)
 }
 
 // oneLine keeps text of the input inside of a comment.

@@ -21,6 +21,14 @@ func printJSON(c *call, v any) error {
 	return printTo(c.Stdout, string(line)+"\n")
 }
 
+// listed is a list that is [] in JSON when it is empty.
+func listed[T any](items []T) []T {
+	if items == nil {
+		return []T{}
+	}
+	return items
+}
+
 // historyRow is one manifest of a list.
 type historyRow struct {
 	Seq       manifest.Seq  `json:"seq"`

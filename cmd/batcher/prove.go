@@ -22,7 +22,11 @@ func verify(ctx context.Context, c *call, o verifyOptions) error {
 	}
 	// A damaged chain is for the proof to tell, a pipeline file that does not fit is not:
 	// it would be told as damage.
-	if _, err := r.chain(ctx); err != nil && !errors.Is(err, commit.ErrDamaged) {
+	head, err := r.chain(ctx)
+	switch {
+	case err == nil && o.Since > head.Manifest.Seq:
+		return usageError(fmt.Sprintf("manifests 0 to %d are there", head.Manifest.Seq), "--since %d: there is no such manifest", o.Since)
+	case err != nil && !errors.Is(err, commit.ErrDamaged):
 		return err
 	}
 	v := &audit.Verifier{
@@ -51,6 +55,7 @@ func verify(ctx context.Context, c *call, o verifyOptions) error {
 
 func printVerified(c *call, o verifyOptions, rep audit.Report) error {
 	if c.Output == outputJSON {
+		rep.Violations = listed(rep.Violations)
 		return printJSON(c, rep)
 	}
 	var b strings.Builder
@@ -88,6 +93,7 @@ func collect(ctx context.Context, c *call, o gcOptions) error {
 		return err
 	}
 	if c.Output == outputJSON {
+		rep.Keys = listed(rep.Keys)
 		return printJSON(c, rep)
 	}
 	done := fmt.Sprintf("deleted %d", rep.Deleted)

@@ -107,7 +107,10 @@ func expire(ctx context.Context, c *call, o expireOptions) error {
 	if err != nil {
 		return err
 	}
-	return o.conclude(c, head, manifest.Expire,
-		fmt.Sprintf("snapshots are retained from manifest %d", head.Manifest.RetainFrom),
-		fmt.Sprintf("would retain snapshots from manifest %d, not %d", max(from, head.Manifest.RetainFrom), head.Manifest.RetainFrom))
+	kept := fmt.Sprintf("snapshots are retained from manifest %d", head.Manifest.RetainFrom)
+	would := fmt.Sprintf("would retain snapshots from manifest %d, not %d", from, head.Manifest.RetainFrom)
+	if from <= head.Manifest.RetainFrom {
+		would = kept + ", and would be"
+	}
+	return o.conclude(c, head, manifest.Expire, kept, would)
 }

@@ -157,12 +157,7 @@ func outcomeOf(code int) string {
 
 // line is the report as one line of JSON.
 func (r report) line() (string, error) {
-	if r.Files == nil {
-		r.Files = []reportFile{}
-	}
-	if r.Conflicts == nil {
-		r.Conflicts = []reportConflict{}
-	}
+	r.Files, r.Conflicts = listed(r.Files), listed(r.Conflicts)
 	text, err := json.Marshal(r)
 	if err != nil {
 		return "", fmt.Errorf("encode the report: %w", err)

@@ -91,8 +91,12 @@ func readRanges(c *call, name string) ([]source.Range, error) {
 		err = json.Unmarshal(text, &m)
 		ranges = m.Batch.Ranges
 	}
-	if err != nil || len(ranges) == 0 {
-		return nil, usageError("batcher show SEQ -o json prints them", "--range %s: no ranges found (%v)", name, err)
+	const hint = "batcher show SEQ -o json prints them"
+	switch {
+	case err != nil:
+		return nil, usageError(hint, "--range %s: %w", name, err)
+	case len(ranges) == 0:
+		return nil, usageError(hint, "--range %s: it has no ranges", name)
 	}
 	return ranges, nil
 }
