@@ -1,8 +1,6 @@
 package record
 
-import (
-	"batcher/schema"
-)
+import "batcher/schema"
 
 // failed is what every scanning method returns once the fault is noted.
 const failed = -1
