@@ -46,8 +46,7 @@ type Pipeline struct {
 	Parquet Parquet `yaml:"parquet"`
 	// Compact says how much table care follows a run.
 	Compact Compact `yaml:"compact"`
-	// Publish lists the table formats to project into. None is supported by
-	// this version; empty.
+	// Publish lists the table formats to project into. Default: empty, none.
 	Publish []Format `yaml:"publish"`
 }
 

@@ -151,7 +151,7 @@ func TestParse_Errors(t *testing.T) {
 
 		"format typo":      {head + "    format: ndjsn\n", "p.yaml:6:13: source.files.format: wants one of auto, ndjson, json, csv, parquet, avro, lines (did you mean ndjson?)"},
 		"record_id fields": {head + "record_id: {fields: [id]}\n", "p.yaml:6:12: record_id: identifying records by fields is not supported by this version"},
-		"publish":          {head + "publish: [delta]\n", "p.yaml:6:11: publish[0]: delta is not supported by this version: the projection is not built yet; leave publish out or write []"},
+		"publish":          {head + "publish: [iceberg]\n", "p.yaml:6:11: publish[0]: wants delta"},
 		"compact":          {head + "compact: {after_run: 200%}\n", "p.yaml:6:22: compact.after_run: wants a percentage from 0% to 100%, or 0"},
 	} {
 		t.Run(name, func(t *testing.T) {

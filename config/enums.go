@@ -180,7 +180,8 @@ func (Compression) later() map[string]string { return nil }
 // Format is a table format that the chain can be projected into.
 type Format string
 
-func (Format) words() []string { return []string{} }
-func (Format) later() map[string]string {
-	return map[string]string{"delta": "is not supported by this version: the projection is not built yet; leave publish out or write []"}
-}
+// The formats.
+const FormatDelta Format = "delta"
+
+func (Format) words() []string          { return []string{"delta"} }
+func (Format) later() map[string]string { return nil }

@@ -60,6 +60,9 @@ type Pipeline struct {
 
 	Admit func(ctx context.Context) error // proves the store before the genesis
 	Step  func(Step)                      // progress for people; may be nil
+	// Opened is run on the head that a run begins on, before anything is read; an error
+	// ends the run. It may be nil.
+	Opened func(ctx context.Context, head manifest.Snapshot) error
 }
 
 // Clock is the time as a run sees it.
@@ -135,6 +138,11 @@ func (r *run) drain(ctx context.Context) error {
 	var err error
 	if r.head, err = r.Open(ctx); err != nil {
 		return err
+	}
+	if r.Opened != nil {
+		if err := r.Opened(ctx, r.head); err != nil {
+			return err
+		}
 	}
 	if len(r.opts.Ranges) > 0 {
 		return r.explicit(ctx)

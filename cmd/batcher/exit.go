@@ -25,6 +25,7 @@ import (
 	"batcher/retype"
 	"batcher/schema"
 	"batcher/source/files"
+	"batcher/table/delta"
 )
 
 // The exit codes, as documented in docs/ and relied on by schedulers.
@@ -91,6 +92,8 @@ var rules = []struct {
 	{isA[*panicError], exitBug, "please report it with the lines above; committed batches stand, and it is safe to run again"},
 	{isA[config.Errors], exitConfig, ""},
 	{is(commit.ErrDamaged), exitDamaged, "nothing was written; batcher verify says more"},
+	{isA[*delta.BeyondError], exitUnavailable, "copy the table to another name, or take its _delta_log away by hand and publish it anew"},
+	{isA[*delta.ConflictError], exitUnavailable, "batcher publish --rebuild restores the table; what the foreign commits changed is undone"},
 	{isA[*compact.ImplausibleError], exitDamaged, "batcher verify first; if the garbage is real, delete it by hand"},
 	{isA[*batch.BudgetError], exitBadRecords, "batcher run --accept-bad commits it once; dead_letters.fail_above sets the budget"},
 	{isA[*record.BrokenError], exitBadRecords, "source.files.on_broken: quarantine sets such an object aside"},

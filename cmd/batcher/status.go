@@ -29,6 +29,7 @@ type statusReport struct {
 	Ignored  int64                  `json:"ignored_objects"`
 	Tables   map[string]statusTable `json:"tables"`
 	Orphans  int64                  `json:"orphan_bytes"` // in table folders, not live
+	Delta    []published            `json:"delta,omitempty"`
 }
 
 type statusTable struct {
@@ -89,6 +90,9 @@ func (r *rooms) status(ctx context.Context, s manifest.Snapshot) (statusReport, 
 		rep.Progress = reportProgress{Objects: f.Count, Newest: f.Newest}
 		rep.Open = len(f.Open)
 	}
+	if rep.Delta, err = r.published(ctx, s); err != nil {
+		return rep, err
+	}
 	for name, t := range m.Tables {
 		rep.Tables[name] = statusTable{t.Live.Files, t.Live.Rows, t.Live.Bytes}
 		rep.Orphans -= t.Live.Bytes
@@ -139,6 +143,9 @@ func (s statusReport) text() string {
 	for _, name := range sortedKeys(s.Tables) {
 		t := s.Tables[name]
 		fmt.Fprintf(&b, "table    %s: %d rows in %d files, %d bytes\n", name, t.Rows, t.Files, t.Bytes)
+	}
+	for _, p := range s.Delta {
+		fmt.Fprintf(&b, "delta    %s\n", p)
 	}
 	return b.String()
 }

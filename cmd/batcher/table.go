@@ -71,16 +71,16 @@ func (r *rooms) printRows(ctx context.Context, c *call, f manifest.File, want *s
 	return n, nil
 }
 
-// ddl is the verb ddl: a script for DuckDB that makes a view of each table over
-// exactly the files that the chain names.
+// ddl is the verb ddl: a script for DuckDB that makes a view of each table, through
+// its Delta log or over exactly the files that the chain names.
 func ddl(ctx context.Context, c *call, o ddlOptions) error {
 	r, err := open(ctx, c, wiring{})
 	if err != nil {
 		return err
 	}
-	if !o.NoExtension {
-		return &exitError{Code: exitUsage, Err: errors.New("the Delta projection that delta_scan reads is not built yet"),
-			Hint: "add --no-extension: read_parquet over the files that the chain names"}
+	if !o.NoExtension && r.delta == nil {
+		return &exitError{Code: exitUsage, Err: errors.New("the pipeline file publishes no Delta tables, which delta_scan reads"),
+			Hint: "add --no-extension: read_parquet over the files that the chain names; or publish: [delta]"}
 	}
 	s, err := r.at(ctx, o.At)
 	if err != nil {
@@ -88,13 +88,17 @@ func ddl(ctx context.Context, c *call, o ddlOptions) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "-- Tables of pipeline %s as of manifest %d.\n", r.cfg.Name, s.Manifest.Seq)
-	b.WriteString("-- The list of files is fixed here: run this command again to see later batches.\n")
+	if o.NoExtension {
+		b.WriteString("-- The list of files is fixed here: run this command again to see later batches.\n")
+	} else {
+		b.WriteString("INSTALL delta; LOAD delta;\n")
+	}
 	if r.cfg.Store.IsS3() {
 		endpoint := cmp.Or(string(r.cfg.S3.Endpoint), variable(c.Environ, "AWS_ENDPOINT_URL_S3"), variable(c.Environ, "AWS_ENDPOINT_URL"))
 		b.WriteString(secret(endpoint, cmp.Or(r.cfg.S3.Region, variable(c.Environ, "AWS_REGION"))))
 	}
 	for _, name := range []string{string(r.cfg.Table), string(r.cfg.DeadLetters.Table)} {
-		if err := r.view(ctx, &b, s, name); err != nil {
+		if err := r.view(ctx, &b, s, name, o); err != nil {
 			return err
 		}
 	}
@@ -108,10 +112,19 @@ func ddl(ctx context.Context, c *call, o ddlOptions) error {
 }
 
 // view writes the statements for one table.
-func (r *rooms) view(ctx context.Context, b *strings.Builder, s manifest.Snapshot, name string) error {
+func (r *rooms) view(ctx context.Context, b *strings.Builder, s manifest.Snapshot, name string, o ddlOptions) error {
 	_, t, err := r.table(s, name)
 	if err != nil {
 		return err
+	}
+	if !o.NoExtension && t.Version >= 0 {
+		version := ""
+		if o.At != nil {
+			version = fmt.Sprintf(", version => %d", t.Version)
+		}
+		fmt.Fprintf(b, "CREATE OR REPLACE TEMP VIEW %s AS SELECT _source || ':' || _offset AS _id, * FROM delta_scan(%s%s);\n",
+			ident(name), literal(r.uri(name)), version)
+		return nil
 	}
 	live, err := r.log.LoadLive(ctx, t.Live)
 	if err != nil {

@@ -28,6 +28,7 @@ type verbs struct {
 	Schema  func(context.Context, *call, schemaOptions) error
 	DLQ     func(context.Context, *call, dlqOptions) error
 	Compact func(context.Context, *call, compactOptions) error
+	Publish func(context.Context, *call, publishOptions) error
 	GC      func(context.Context, *call, gcOptions) error
 	Fence   func(context.Context, *call, confirmation) error
 	Adopt   func(context.Context, *call, confirmation) error

@@ -20,6 +20,7 @@ import (
 	"batcher/schema"
 	"batcher/source"
 	"batcher/source/files"
+	"batcher/table/delta"
 )
 
 // wired returns the verbs of the real program.
@@ -41,6 +42,7 @@ func wired() verbs {
 		Schema:   schemaVerb,
 		DLQ:      deadLetters,
 		Compact:  compactTables,
+		Publish:  publish,
 		GC:       collect,
 		Fence:    fence,
 		Adopt:    adopt,
@@ -55,6 +57,7 @@ type rooms struct {
 	store  object.Store // holds the pipeline
 	input  object.Store // holds the source
 	log    *commit.Log
+	delta  *delta.Projector // nil: nothing is published
 	source *files.Source
 	set    *files.Set
 }
@@ -96,6 +99,7 @@ func wire(ctx context.Context, c *call, cfg *config.Pipeline, w wiring) (*rooms,
 	r.log = commit.New(commit.Options{
 		Store: r.store, Pipeline: string(cfg.Name), Clock: wallClock{}, Logger: c.Logger, Writer: writer(),
 	})
+	r.publishes(c)
 	onChange := files.OnChange(in.OnChange)
 	if w.Changed == changedCounted && onChange == files.FailChanged {
 		onChange = files.SkipChanged
@@ -197,8 +201,9 @@ func (r *rooms) pipeline(c *call) *pipeline.Pipeline {
 		FileBytes:  int64(cfg.Parquet.TargetFileBytes),
 		FailBroken: cfg.Source.Files.OnBroken == config.OnBrokenFail,
 		Clock:      wallClock{}, Random: rand.Reader, Logger: c.Logger,
-		Admit: func(ctx context.Context) error { return admit(ctx, r.store) },
-		Step:  func(s pipeline.Step) { showStep(c, s) },
+		Admit:  func(ctx context.Context) error { return admit(ctx, r.store) },
+		Opened: r.catchUp(c),
+		Step:   func(s pipeline.Step) { showStep(c, s) },
 	}
 }
 

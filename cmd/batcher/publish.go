@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"batcher/commit"
+	"batcher/config"
+	"batcher/manifest"
+	"batcher/table/delta"
+)
+
+// maxProjectionLag is how old the oldest version may be that is not published before a
+// run commits no more: half of the time after which a VACUUM of another engine deletes
+// files that no Delta log names.
+const maxProjectionLag = 84 * time.Hour
+
+// publishes wires the projection, if the pipeline file asks for it: after each commit
+// the tables that it touched are published.
+func (r *rooms) publishes(c *call) {
+	if !slices.Contains(r.cfg.Publish, config.FormatDelta) {
+		return
+	}
+	r.delta = delta.New(delta.Options{Log: r.log, Store: r.store, Clock: wallClock{}, Logger: c.Logger})
+	r.log.OnCommit(func(ctx context.Context, _ commit.Receipt, head manifest.Snapshot) error {
+		_, err := r.delta.Publish(ctx, head)
+		return err
+	})
+}
+
+// catchUp is what a run does first: it publishes what earlier ones left. A table with
+// a foreign commit ends the run before it commits anything, and so does damage. What
+// fails otherwise waits for the next run, but not for ever.
+func (r *rooms) catchUp(c *call) func(context.Context, manifest.Snapshot) error {
+	if r.delta == nil {
+		return nil
+	}
+	return func(ctx context.Context, head manifest.Snapshot) error {
+		_, err := r.delta.Publish(ctx, head)
+		if err == nil || isA[*delta.ConflictError](err) || errors.Is(err, commit.ErrDamaged) || ctx.Err() != nil {
+			return err
+		}
+		states, lagErr := r.delta.Status(ctx, head)
+		if lagErr != nil {
+			return errors.Join(err, lagErr)
+		}
+		for _, s := range states {
+			if !s.Oldest.IsZero() && time.Since(s.Oldest) > maxProjectionLag {
+				return &exitError{exitUnavailable, fmt.Errorf("table %s has versions from %s on that cannot be published: %w", s.Table, s.Oldest.Format(time.RFC3339), err),
+					"nothing was committed"}
+			}
+		}
+		c.Logger.Warn("tables are not published; a later run tries again", "error", err)
+		return nil
+	}
+}
+
+// published is what publish and status print of one table.
+type published struct {
+	Table    string     `json:"table"`
+	Version  int64      `json:"version"`   // in the chain; -1: nothing was written to the table yet
+	Visible  int64      `json:"published"` // version that readers see
+	Lag      int64      `json:"lag"`       // versions that they do not see yet
+	Oldest   *time.Time `json:"oldest"`    // when the first of these was committed
+	Conflict string     `json:"conflict,omitempty"`
+}
+
+// String says it in a line.
+func (p published) String() string {
+	switch {
+	case p.Conflict != "":
+		return fmt.Sprintf("%s: in conflict: %s", p.Table, p.Conflict)
+	case p.Version < 0:
+		return p.Table + ": nothing was written yet"
+	case p.Lag > 0 && p.Oldest != nil:
+		return fmt.Sprintf("%s: version %d, %d behind, the oldest of %s", p.Table, p.Visible, p.Lag, p.Oldest.Format(time.RFC3339))
+	case p.Lag > 0:
+		return fmt.Sprintf("%s: version %d, %d behind", p.Table, p.Visible, p.Lag)
+	}
+	return fmt.Sprintf("%s: version %d", p.Table, p.Visible)
+}
+
+func publishedOf(states []delta.State) []published {
+	out := make([]published, len(states))
+	for i, s := range states {
+		out[i] = published{Table: s.Table, Version: int64(s.Chain), Visible: int64(s.Projected), Lag: s.Lag()}
+		if !s.Oldest.IsZero() {
+			out[i].Oldest = &s.Oldest
+		}
+		if s.Conflict != nil {
+			out[i].Conflict = s.Conflict.Error()
+		}
+	}
+	return out
+}
+
+// published says how far the tables are published; nothing if they are not.
+func (r *rooms) published(ctx context.Context, head manifest.Snapshot) ([]published, error) {
+	if r.delta == nil {
+		return nil, nil
+	}
+	states, err := r.delta.Status(ctx, head)
+	return publishedOf(states), err
+}
+
+// publish is the verb publish.
+func publish(ctx context.Context, c *call, o publishOptions) error {
+	r, err := open(ctx, c, wiring{})
+	if err != nil {
+		return err
+	}
+	if r.delta == nil {
+		return &exitError{exitConfig, errors.New("the pipeline file publishes nothing"), "publish: [delta]"}
+	}
+	head, err := r.chain(ctx)
+	if err != nil {
+		return err
+	}
+	states, failed := r.delta.Publish(ctx, head)
+	if o.Rebuild && o.Confirm && isA[*delta.ConflictError](failed) {
+		if head, err = r.rebuild(ctx, head, states); err != nil {
+			return err
+		}
+		states, failed = r.delta.Publish(ctx, head)
+	}
+	if err := printPublished(c, o, head, publishedOf(states)); err != nil {
+		return err
+	}
+	if o.Rebuild && !o.Confirm && isA[*delta.ConflictError](failed) {
+		return nil // it said what it would do
+	}
+	return failed
+}
+
+// rebuild has the tables in conflict go on behind the foreign commits.
+func (r *rooms) rebuild(ctx context.Context, head manifest.Snapshot, states []delta.State) (manifest.Snapshot, error) {
+	for _, s := range states {
+		if s.Conflict == nil {
+			continue
+		}
+		var attempt manifest.Attempt
+		if _, err := io.ReadFull(rand.Reader, attempt[:]); err != nil {
+			return head, err
+		}
+		var err error
+		if head, err = r.delta.Rebuild(ctx, head, s.Table, attempt); err != nil {
+			return head, err
+		}
+	}
+	return head, nil
+}
+
+func printPublished(c *call, o publishOptions, head manifest.Snapshot, tables []published) error {
+	if c.Output == outputJSON {
+		return printJSON(c, struct {
+			Done   bool         `json:"done"` // false: a rebuild only said what it would do
+			Seq    manifest.Seq `json:"seq"`  // head
+			Tables []published  `json:"tables"`
+		}{!o.Rebuild || o.Confirm, head.Manifest.Seq, tables})
+	}
+	var b strings.Builder
+	for _, t := range tables {
+		fmt.Fprintf(&b, "%s\n", t)
+		if t.Conflict != "" && o.Rebuild && !o.Confirm {
+			b.WriteString("  would be restored by a version behind the foreign ones; --confirm does it\n")
+		}
+	}
+	return printTo(c.Stdout, b.String())
+}
