@@ -31,6 +31,7 @@ type bucket struct {
 	at      time.Time
 	tagged  bool
 	doubled bool
+	stale   object.Info // listed before everything else, if it has a key
 }
 
 func newBucket(opts ...memstore.Option) *bucket {
@@ -63,6 +64,9 @@ func (b *bucket) Get(ctx context.Context, key string, opts object.GetOptions) (i
 
 func (b *bucket) List(ctx context.Context, prefix string, depth object.Depth) iter.Seq2[object.Info, error] {
 	return func(yield func(object.Info, error) bool) {
+		if b.stale.Key != "" && !yield(b.stale, nil) {
+			return
+		}
 		for range map[bool]int{true: 2, false: 1}[b.doubled] {
 			for info, err := range b.Store.List(ctx, prefix, depth) {
 				if !yield(b.tag(info), err) {
@@ -80,6 +84,19 @@ func (b *bucket) put(t testing.TB, key, body string, at time.Time) {
 	if _, err := b.Put(t.Context(), key, []byte(body), object.Always); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// info is what a listing says of a key.
+func (b *bucket) info(t testing.TB, key string) object.Info {
+	t.Helper()
+	r, info, err := b.Get(t.Context(), key, object.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return info
 }
 
 // etag is what the bucket, if it is not tagged, gives a body.
@@ -177,6 +194,12 @@ func (c *chain) advance(parent *source.FilesProgress, d files.Delta) *source.Fil
 	if err := c.set.Prepare(c.t.Context(), parent, d); err != nil {
 		c.t.Fatal(err)
 	}
+	return c.apply(parent, d)
+}
+
+// apply is advance with what is in memory.
+func (c *chain) apply(parent *source.FilesProgress, d files.Delta) *source.FilesProgress {
+	c.t.Helper()
 	pack := c.segments.pack()
 	next, err := c.set.Advance(parent, d, pack)
 	if err != nil {

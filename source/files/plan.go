@@ -78,8 +78,8 @@ type Plan struct {
 // Plan lists the source and returns what progress, which may be nil before the
 // first manifest, does not have. now is the time of the run.
 //
-// When a full listing agrees with the progress in number and sum of identities
-// nothing is new and no segment is loaded. Otherwise the segments that can hold
+// When a full listing agrees with the progress in number and sum of identities, but
+// for objects that are newer than all consumed ones, no segment is loaded. Otherwise the segments that can hold
 // the listed keys are brought into the set's memory first.
 //
 // It fails with a GapError or ChangedError as the policies say.
@@ -125,8 +125,7 @@ func (p *planner) compare(ctx context.Context) error {
 	if err != nil || seen == 0 {
 		return err
 	}
-	if p.agrees() {
-		p.plan.Counts.Consumed = p.count
+	if p.plan.Full && p.agrees(buffer) {
 		return nil
 	}
 	if err := p.load(ctx); err != nil {
@@ -142,10 +141,44 @@ func (p *planner) compare(ctx context.Context) error {
 	return nil
 }
 
-// agrees says whether a full listing has exactly the consumed objects, but for
-// the open ones, which are not added up on either side.
-func (p *planner) agrees() bool {
-	return p.plan.Full && p.count == p.progress.Count && p.sum == p.progress.Sum
+// agrees says whether a full listing has exactly the consumed objects, but for the
+// open ones, which are not added up on either side, and besides only such as are newer
+// than all of these. Then the newer ones are new, and it plans them. buffer is the
+// listing, or nil if it is too long for that.
+//
+// A key that was overwritten during the listing may stand in it twice, as it was and
+// as it is: then it is not new, and does not agree.
+func (p *planner) agrees(buffer []candidate) bool {
+	consumed := tally{p.progress.Count, p.progress.Sum}
+	switch {
+	case p.all == consumed:
+		p.plan.Counts.Consumed = p.all.count
+		return true
+	case p.old != consumed || buffer == nil:
+		return false
+	}
+	fresh := make(map[source.Hash]bool)
+	for i := range buffer {
+		if p.isNew(&buffer[i]) {
+			fresh[buffer[i].key] = true
+		}
+	}
+	for i := range buffer {
+		if fresh[buffer[i].key] && !p.isNew(&buffer[i]) {
+			return false
+		}
+	}
+	p.plan.Counts.Consumed = p.old.count
+	for _, c := range buffer {
+		switch {
+		case !fresh[c.key]:
+		case p.source.cfg.Shard.Owns(c.key):
+			p.fresh.add(c)
+		default:
+			p.others = true
+		}
+	}
+	return true
 }
 
 // load brings what is needed into memory, if it is not there, and opens the view

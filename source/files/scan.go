@@ -48,8 +48,8 @@ type planner struct {
 
 	plan        *Plan
 	bufferLimit int
-	count       int64       // eligible objects
-	sum         source.Hash // of their identities
+	all         tally // of the eligible objects
+	old         tally // of those that are not newer than the newest consumed one
 	open        map[string]*opened
 	fresh       oldest
 	changed     suspects
@@ -84,7 +84,7 @@ func (s *Source) newPlanner(ctx context.Context, progress *source.FilesProgress,
 func (p *planner) reset() {
 	full := p.plan != nil && p.plan.Full
 	p.plan = &Plan{Full: full}
-	p.count, p.sum, p.others = 0, source.Hash{}, false
+	p.all, p.old, p.others = tally{}, tally{}, false
 	p.fresh = oldest{limit: p.source.cfg.MaxObjects}
 	p.changed = suspects{entries: make(map[source.Hash]suspect)}
 }
@@ -117,12 +117,29 @@ func (p *planner) list(ctx context.Context, visit func(candidate)) error {
 			continue
 		}
 		if c, ok := p.eligible(info); ok {
-			p.count++
-			p.sum = p.sum.Add(c.identity)
+			p.all.add(c.identity)
+			if !p.isNew(&c) {
+				p.old.add(c.identity)
+			}
 			visit(c)
 		}
 	}
 	return nil
+}
+
+// isNew says whether an object was modified after all that are consumed.
+func (p *planner) isNew(c *candidate) bool { return c.info.Modified.After(p.progress.Newest) }
+
+// tally is the number of some objects and the sum of their identities. Two sets of
+// objects are equal if and, but for collisions, only if their tallies are.
+type tally struct {
+	count int64
+	sum   source.Hash
+}
+
+func (t *tally) add(identity source.Hash) {
+	t.count++
+	t.sum = t.sum.Add(identity)
 }
 
 // each is the listing, in any order.

@@ -38,9 +38,11 @@ func (s *Source) NewSet(loader Loader) *Set {
 }
 
 // Prepare makes ready what Advance needs of a parent. For new objects that is
-// nothing, unless the parent has so many segments that their list stands by
-// reference: then it loads that list, once. For ranges that follow an entry it
-// loads the segments, as far as they are not in memory, that can hold the entry.
+// nothing, but for two cases: where the parent has so many segments that their list
+// stands by reference it loads that list, once; where the recent entries are about to
+// become a segment, and others are to be merged, it loads these. For ranges that
+// follow an entry it loads the segments, as far as they are not in memory, that can
+// hold the entry.
 func (s *Set) Prepare(ctx context.Context, progress *source.FilesProgress, d Delta) error {
 	refs, err := s.loadRefs(ctx, progress)
 	if err != nil {
@@ -57,10 +59,34 @@ func (s *Set) Prepare(ctx context.Context, progress *source.FilesProgress, d Del
 			follow = append(follow, source.Range{Key: g.Key, Modified: g.Modified})
 		}
 	}
-	if len(follow) == 0 {
+	var need []source.ConsumedRef
+	if len(follow) > 0 {
+		need = s.source.holdingAny(progress, refs, follow)
+	}
+	if spills(progress, d) {
+		from, to := mergeable(refs)
+		need = append(slices.Clip(need), refs[from:to]...)
+	}
+	if len(need) == 0 {
 		return nil
 	}
-	return s.loadRuns(ctx, refs, s.source.holdingAny(progress, refs, follow))
+	return s.loadRuns(ctx, refs, need)
+}
+
+// spills says whether the entries that a delta adds to the recent ones may be too many
+// to stand beside them.
+func spills(progress *source.FilesProgress, d Delta) bool {
+	added := len(d.Touched) + len(d.Gaps)
+	for i := range d.Ranges {
+		if d.Ranges[i].Last {
+			added++
+		}
+	}
+	recent := 0
+	if progress != nil {
+		recent = len(progress.Recent) / RecentSize
+	}
+	return (recent+added)*RecentSize > RecentLimit
 }
 
 // loadRefs returns the progress's segments, oldest first.

@@ -63,18 +63,63 @@ func TestFastPathLoadsNothing(t *testing.T) {
 	if p := c.plan(); p.Counts.Consumed != 1000 || len(p.Objects) != 0 || c.segments.loads != 0 {
 		t.Fatalf("%d loads, counts %+v", c.segments.loads, p.Counts)
 	}
-	b.put(t, "new", "x", noon)
-	wantKeys(t, c.consume(), "new")
+	b.put(t, "newer", "x", noon)
+	if p := c.consume(); p.Counts.Consumed != 1000 || c.segments.loads != 0 {
+		t.Fatalf("%d loads, counts %+v", c.segments.loads, p.Counts)
+	}
+	b.put(t, "late", "x", noon.Add(-2*time.Hour))
+	wantKeys(t, c.consume(), "late")
 	if c.segments.loads != len(c.head.Segments.Items) {
 		t.Fatalf("%d loads of %d segments", c.segments.loads, len(c.head.Segments.Items))
 	}
 	loads := c.segments.loads
-	b.put(t, "newer", "x", noon)
-	wantKeys(t, c.consume(), "newer")
+	b.put(t, "later", "x", noon.Add(-2*time.Hour))
+	wantKeys(t, c.consume(), "later")
 	if c.segments.loads != loads {
 		t.Fatalf("the same process loaded %d segments again", c.segments.loads-loads)
 	}
-	c.verify()
+}
+
+// TestAnObjectThatIsListedAsItWasAndAsItIsIsNotNew lists a key twice that was
+// overwritten during the listing.
+func TestAnObjectThatIsListedAsItWasAndAsItIsIsNotNew(t *testing.T) {
+	b := newBucket()
+	for i := range 400 {
+		b.put(t, fmt.Sprintf("%04d", i), "x", noon.Add(-time.Hour))
+	}
+	c := newChain(t, b, files.Config{})
+	c.consume()
+	for _, twice := range []string{"0000", "0399"} {
+		c.restart()
+		b.stale = b.info(t, twice)
+		b.put(t, twice, "other", noon.Add(time.Minute))
+		if p := c.plan(); len(p.Objects) != 0 || p.Counts.Changed != 1 {
+			t.Errorf("%s: %d objects are planned, counts %+v", twice, len(p.Objects), p.Counts)
+		}
+		b.stale = object.Info{}
+		b.put(t, twice, "x", noon.Add(-time.Hour))
+	}
+}
+
+// TestSegmentsAreMergedThoughNoPlanLoadsThem consumes objects one by one, each in a
+// process of its own.
+func TestSegmentsAreMergedThoughNoPlanLoadsThem(t *testing.T) {
+	const objects = 2600
+	b := newBucket()
+	c := newChain(t, b, files.Config{})
+	most := int64(0)
+	for i := range objects {
+		b.put(t, fmt.Sprintf("%05d", i), "x", noon.Add(time.Duration(i-objects)*time.Second))
+		c.restart()
+		if p := c.consume(); len(p.Objects) != 1 {
+			t.Fatalf("object %d: %d are planned", i, len(p.Objects))
+		}
+		most = max(most, c.head.Segments.Count)
+	}
+	t.Logf("at most %d segments, %d loads", most, c.segments.loads)
+	if spills := files.RecentLimit / files.RecentSize; most > 16 || c.segments.loads > objects/spills*8 {
+		t.Errorf("%d segments, %d loads", most, c.segments.loads)
+	}
 }
 
 func TestHundredThousandEntriesStayInFewSegments(t *testing.T) {
@@ -120,10 +165,14 @@ func TestHundredThousandEntriesStayInFewSegments(t *testing.T) {
 func TestVeryManySegmentsStandByReference(t *testing.T) {
 	c := newChain(t, newBucket(), files.Config{})
 	c.fill(100*300, 300, func(i int) (string, time.Time) { return fmt.Sprint(i), noon.Add(-time.Hour) })
-	// A process without the segments in memory cannot merge.
-	for i := range 100 {
+	// Without the segments in memory, which Prepare brings there, nothing is merged.
+	for i := 0; c.head.Segments.Ref == nil && i < 200; i++ {
 		c.restart()
-		c.fill(300, 300, func(j int) (string, time.Time) { return fmt.Sprint("late", i, "-", j), noon })
+		var d files.Delta
+		for j := range 300 {
+			d.Ranges = append(d.Ranges, source.Range{Key: fmt.Sprint("late", i, "-", j), ETag: "e", Size: 1, Modified: noon, To: 1, Last: true, Content: files.KeyHash("x")})
+		}
+		c.head = c.apply(c.head, d)
 	}
 	if c.head.Segments.Ref == nil {
 		t.Fatal("the list of segments is in place: the test shows nothing")
@@ -136,11 +185,11 @@ func TestVeryManySegmentsStandByReference(t *testing.T) {
 	if err := c.set.Verify(t.Context(), c.head); err != nil {
 		t.Fatal(err)
 	}
-	before := c.head.Segments.Count
+	before, count := c.head.Segments.Count, c.head.Count
 	for i := range 30 {
 		c.fill(300, 300, func(j int) (string, time.Time) { return fmt.Sprint("more", i, "-", j), noon })
 	}
-	if c.head.Segments.Count > before/3 || c.head.Count != 300*230 {
+	if c.head.Segments.Count > before/3 || c.head.Count != count+30*300 {
 		t.Fatalf("%d segments after %d, %d entries", c.head.Segments.Count, before, c.head.Count)
 	}
 	c.verify()
@@ -337,7 +386,7 @@ func TestAMissingOrDamagedSegmentIsAnErrorAndNeverAbsence(t *testing.T) {
 	}
 	c := newChain(t, b, files.Config{})
 	c.consume()
-	b.put(t, "new", "x", noon)
+	b.put(t, "late", "x", noon.Add(-2*time.Hour))
 	ref := c.head.Segments.Items[0]
 	good := c.segments.objects[ref.Key]
 	bad := append([]byte(nil), good...)
@@ -357,5 +406,5 @@ func TestAMissingOrDamagedSegmentIsAnErrorAndNeverAbsence(t *testing.T) {
 	if _, err := c.source.Plan(t.Context(), &lying, c.set, c.now); err == nil {
 		t.Fatal("a ref with wrong days was taken")
 	}
-	wantKeys(t, c.plan(), "new")
+	wantKeys(t, c.plan(), "late")
 }
