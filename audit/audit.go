@@ -42,6 +42,11 @@ type Verifier struct {
 	Rules  schema.Rules
 	Record record.Limits
 	Format record.Format
+	// Config is the hash of the configuration that Rules, Record and Format are part
+	// of (manifest.Config.Hash). What a batch wrote under another one need not be what
+	// the source gives under this one: such rows are unverifiable, unless they agree.
+	// "" stands for every configuration.
+	Config string
 	Table  string
 	Dead   string
 	Logger *slog.Logger
@@ -90,8 +95,9 @@ type Report struct {
 // SourceReport counts records whose row was compared with the source.
 type SourceReport struct {
 	Verified     int64 `json:"verified"`
-	Unverifiable int64 `json:"unverifiable"` // the object is gone or has changed since
+	Unverifiable int64 `json:"unverifiable"` // the object is gone or has changed since, or the configuration has
 	Mismatch     int64 `json:"mismatch"`
+	Reconfigured int64 `json:"reconfigured"` // of the unverifiable: written under another configuration, and other rows under this one
 }
 
 // maxViolations bounds the report, not the search.
@@ -137,33 +143,68 @@ type standing struct {
 // doneObject stands for the next position of an object that is consumed.
 const doneObject source.Position = -1
 
-// Verify proves the invariants of the chain as it was listed at the start. An
-// error means that the proof could not be brought to an end; broken invariants
-// are in the report.
+// maxWalks bounds how often a proof begins again because snapshots that it was
+// reading expired.
+const maxWalks = 4
+
+// Verify proves the invariants of the chain as it was listed at the start. An error
+// means that the proof could not be brought to an end; broken invariants are in the
+// report. What looks broken while snapshots expire may be garbage collected by right:
+// the proof begins again then, and says object.ErrChanged when that happened each time.
 func (v *Verifier) Verify(ctx context.Context, o Options) (Report, error) {
-	w := &walk{Verifier: v, opts: o,
-		attempts: map[manifest.Attempt]manifest.Seq{}, batches: map[manifest.BatchID]manifest.Seq{},
-		objects: map[string]standing{}, marked: map[string][]string{}, sources: map[string]SourceReport{}, files: map[string]manifest.Seq{},
-		live: map[string]map[string]manifest.SHA256{}, schemas: map[string]known{},
-		sizes: map[string]int64{}, runs: map[segment.Ref]bool{}, retained: map[string]bool{},
+	for range maxWalks {
+		w := &walk{Verifier: v, opts: o,
+			attempts: map[manifest.Attempt]manifest.Seq{}, batches: map[manifest.BatchID]manifest.Seq{},
+			objects: map[string]standing{}, marked: map[string][]string{}, sources: map[string]SourceReport{}, files: map[string]manifest.Seq{},
+			live: map[string]map[string]manifest.SHA256{}, schemas: map[string]known{},
+			sizes: map[string]int64{}, runs: map[segment.Ref]bool{}, retained: map[string]bool{},
+		}
+		w.report.Since = o.Since
+		if err := w.prove(ctx); err != nil {
+			return w.report, err
+		}
+		expired, err := w.overtaken(ctx)
+		if err != nil || !expired {
+			return w.report, err
+		}
+		v.Logger.InfoContext(ctx, "snapshots expired while they were verified", "seq", int64(w.report.Head))
 	}
-	w.report.Since = o.Since
-	found, err := w.find(ctx)
-	if err != nil || !found {
-		return w.report, err
+	return Report{Since: o.Since}, fmt.Errorf("verify: snapshots expired each of %d times that the store was read: %w", maxWalks, object.ErrChanged)
+}
+
+// prove makes one walk.
+func (w *walk) prove(ctx context.Context) error {
+	if found, err := w.find(ctx); err != nil || !found {
+		return err
 	}
 	w.report.Head = w.head.Manifest.Seq
-	if err := w.list(ctx, v.Log.Layout().States()); err != nil {
-		return w.report, err
+	if err := w.list(ctx, w.Log.Layout().States()); err != nil {
+		return err
 	}
-	whole, err := w.chain(ctx)
-	if err != nil || !whole {
-		return w.report, err
+	if whole, err := w.chain(ctx); err != nil || !whole {
+		return err
 	}
 	if err := w.state(ctx); err != nil {
-		return w.report, err
+		return err
 	}
-	return w.report, w.liveRows(ctx)
+	return w.liveRows(ctx)
+}
+
+// overtaken says whether what was found broken may be so by right, because fewer
+// snapshots are retained by now than at the head of the walk. That the head
+// cannot be read for damage changes nothing about what was found.
+func (w *walk) overtaken(ctx context.Context) (bool, error) {
+	if len(w.report.Violations) == 0 || w.head.Manifest == nil {
+		return false, nil
+	}
+	now, err := w.Log.Refresh(ctx, w.head)
+	switch {
+	case err == nil:
+		return now.Manifest.RetainFrom > w.head.Manifest.RetainFrom, nil
+	case unproved(err):
+		return false, err
+	}
+	return false, nil
 }
 
 // unproved says whether an error leaves open what the store holds. Any other

@@ -28,18 +28,17 @@ func (w *walk) source(ctx context.Context, before, m *manifest.Manifest, main, d
 			return err
 		case gone(err):
 			w.compared(x.Key, SourceReport{Unverifiable: x.Records})
-			continue
+		case err == nil && same(good, main[x.Source()]) && same(bad, dead[x.Source()]):
+			w.compared(x.Key, SourceReport{Verified: x.Records})
+		case w.Config != "" && w.Config != m.Config.Hash:
+			w.compared(x.Key, SourceReport{Unverifiable: x.Records, Reconfigured: x.Records})
 		case err != nil:
 			w.report.Source.Mismatch += x.Records
 			w.violation("I14", m.Seq, "object %q cannot be decoded as it was: %v", x.Key, err)
-			continue
+		default:
+			w.report.Source.Mismatch += x.Records
+			w.violation("I14", m.Seq, "object %q: rows in files differ from the source's records [%d, %d)", x.Key, x.From, x.To)
 		}
-		if same(good, main[x.Source()]) && same(bad, dead[x.Source()]) {
-			w.compared(x.Key, SourceReport{Verified: x.Records})
-			continue
-		}
-		w.report.Source.Mismatch += x.Records
-		w.violation("I14", m.Seq, "object %q: rows in files differ from the source's records [%d, %d)", x.Key, x.From, x.To)
 	}
 	return nil
 }
@@ -67,11 +66,11 @@ func (w *walk) compared(key string, r SourceReport) {
 }
 
 func (r SourceReport) plus(o SourceReport) SourceReport {
-	return SourceReport{r.Verified + o.Verified, r.Unverifiable + o.Unverifiable, r.Mismatch + o.Mismatch}
+	return SourceReport{r.Verified + o.Verified, r.Unverifiable + o.Unverifiable, r.Mismatch + o.Mismatch, r.Reconfigured + o.Reconfigured}
 }
 
 func (r SourceReport) minus(o SourceReport) SourceReport {
-	return SourceReport{r.Verified - o.Verified, r.Unverifiable - o.Unverifiable, r.Mismatch - o.Mismatch}
+	return SourceReport{r.Verified - o.Verified, r.Unverifiable - o.Unverifiable, r.Mismatch - o.Mismatch, r.Reconfigured - o.Reconfigured}
 }
 
 // uncount is what a manifest that replaces an object took out of the report: its

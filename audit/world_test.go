@@ -21,6 +21,7 @@ import (
 	"batcher/object"
 	"batcher/object/memstore"
 	"batcher/pipeline"
+	"batcher/record"
 	"batcher/schema"
 	"batcher/segment"
 	"batcher/source"
@@ -57,6 +58,8 @@ type world struct {
 	random seeded
 	limits batch.Limits
 	rules  schema.Rules
+	format record.Format
+	config string // hash
 	change files.OnChange
 }
 
@@ -66,7 +69,7 @@ func newWorld(t testing.TB) *world {
 		t: t, input: memstore.New(), bytes: s, store: s,
 		clock:  &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 		random: seeded{rand.NewChaCha8([32]byte{1})},
-		rules:  schema.Rules{MinRecords: 1},
+		rules:  schema.Rules{MinRecords: 1}, config: "c1",
 	}
 }
 
@@ -87,8 +90,8 @@ func (w *world) invoke() *pipeline.Pipeline {
 	}
 	return &pipeline.Pipeline{
 		Log: l, Store: w.store, Source: src, Input: w.input, Set: src.NewSet(l),
-		Config: manifest.Config{Hash: "c1", Source: "mem://in", Format: "ndjson", RecordID: "position", Table: "events", Dead: "events_dead"},
-		Table:  "events", Dead: "events_dead", Rules: w.rules, Limits: w.limits,
+		Config: manifest.Config{Hash: w.config, Source: "mem://in", Format: "ndjson", RecordID: "position", Table: "events", Dead: "events_dead"},
+		Table:  "events", Dead: "events_dead", Rules: w.rules, Format: w.format, Limits: w.limits,
 		Budget: batch.Budget{Ratio: 1}, FileBytes: 128 << 20, Clock: w.clock, Random: w.random, Logger: quiet,
 	}
 }
@@ -114,7 +117,8 @@ const all = audit.CheckRows | audit.CheckHashes | audit.CheckSource
 // try proves what it is told to.
 func (w *world) try(o audit.Options) (audit.Report, error) {
 	p := w.invoke()
-	v := audit.Verifier{Log: p.Log, Store: w.store, Source: p.Source, Set: p.Set, Rules: p.Rules, Table: p.Table, Dead: p.Dead, Logger: quiet}
+	v := audit.Verifier{Log: p.Log, Store: w.store, Source: p.Source, Set: p.Set, Rules: p.Rules, Format: p.Format, Config: w.config,
+		Table: p.Table, Dead: p.Dead, Logger: quiet}
 	return v.Verify(w.t.Context(), o)
 }
 

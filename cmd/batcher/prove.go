@@ -31,7 +31,7 @@ func verify(ctx context.Context, c *call, o verifyOptions) error {
 	}
 	v := &audit.Verifier{
 		Log: r.log, Store: r.store, Source: r.source, Set: r.set, Rules: rulesOf(r.cfg), Record: record.Limits{}, Format: formatOf(r.cfg),
-		Table: string(r.cfg.Table), Dead: string(r.cfg.DeadLetters.Table), Logger: c.Logger,
+		Config: r.cfg.Hash(), Table: string(r.cfg.Table), Dead: string(r.cfg.DeadLetters.Table), Logger: c.Logger,
 	}
 	checks := audit.CheckRows
 	if o.Source {
@@ -68,6 +68,9 @@ func printVerified(c *call, o verifyOptions, rep audit.Report) error {
 		fmt.Fprintf(&b, "against the source: %d records verified, %d unverifiable, %d mismatched\n",
 			rep.Source.Verified, rep.Source.Unverifiable, rep.Source.Mismatch)
 	}
+	if n := rep.Source.Reconfigured; n > 0 {
+		fmt.Fprintf(&b, "%d of the unverifiable were written under another configuration, and are other rows under this one\n", n)
+	}
 	for _, v := range rep.Violations {
 		fmt.Fprintf(&b, "VIOLATION %s at manifest %d: %s\n", v.Invariant, v.Seq, v.Detail)
 	}
@@ -80,7 +83,8 @@ func collect(ctx context.Context, c *call, o gcOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.chain(ctx); err != nil {
+	head, err := r.chain(ctx)
+	if err != nil {
 		return err
 	}
 	gc := &compact.GC{Log: r.log, Store: r.store, Now: time.Now, Logger: c.Logger}
@@ -92,16 +96,27 @@ func collect(ctx context.Context, c *call, o gcOptions) error {
 	if err != nil {
 		return err
 	}
+	logs, err := r.cleanLogs(ctx, head, o)
+	if err != nil {
+		return err
+	}
 	if c.Output == outputJSON {
 		rep.Keys = listed(rep.Keys)
-		return printJSON(c, rep)
+		return printJSON(c, struct {
+			compact.GCReport
+			Logs *cleanedLogs `json:"delta_logs,omitempty"`
+		}{rep, logs})
 	}
 	done := fmt.Sprintf("deleted %d", rep.Deleted)
 	if !o.Confirm {
 		done = "nothing deleted; --confirm does it"
 	}
-	return printTo(c.Stdout, fmt.Sprintf("floor %d: %d of %d objects are garbage (%d bytes), %d more may still be committed: %s\n",
-		rep.Floor, rep.Garbage, rep.Listed, rep.GarbageBytes, rep.AboveFloor, done))
+	text := fmt.Sprintf("floor %d: %d of %d objects are garbage (%d bytes), %d more may still be committed: %s\n",
+		rep.Floor, rep.Garbage, rep.Listed, rep.GarbageBytes, rep.AboveFloor, done)
+	if logs != nil && logs.Versions+logs.Checkpoints > 0 {
+		text += fmt.Sprintf("of Delta logs, %d versions and %d checkpoints are older than readers need\n", logs.Versions, logs.Checkpoints)
+	}
+	return printTo(c.Stdout, text)
 }
 
 // admit is the short probe before the first run on a root.
