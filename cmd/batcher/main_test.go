@@ -259,43 +259,6 @@ func TestRunPrintsExactlyOneLineOfJSON(t *testing.T) {
 	}
 }
 
-// TestRunReportsWrongCommandLinesToo gives lines that fail before the run begins.
-func TestRunReportsWrongCommandLinesToo(t *testing.T) {
-	v := verbs{Run: func(context.Context, *call, runOptions) (report, error) { return report{Outcome: outcomeEmpty}, nil }}
-	for line, lines := range map[string]int{
-		"run -o json --shard 9/2":           1,
-		"run --bogus -o json":               1,
-		"--output=json -c x run --bogus":    1,
-		"-o text run x -o json":             1,
-		"run --memory 3 -o json":            1,
-		"run -o json --max-batches x":       1,
-		"run -o json --deadline":            1,
-		"run -o json":                       1,
-		"run -o json --dry-run --shard 9/2": 0,
-		"run -o text --shard 9/2":           0,
-		"run -o json --help":                -1,
-		"plan -o json --shard 9/2":          0,
-		"run -- -o json":                    0,
-		"history -o json run":               0,
-	} {
-		p := play(v, strings.Fields(line)...)
-		if lines < 0 {
-			if p.code != 0 || strings.Contains(p.stdout, "outcome") {
-				t.Errorf("%s: exit %d: %s", line, p.code, p.stdout)
-			}
-			continue
-		}
-		var got report
-		if strings.Count(p.stdout, "\n") != lines || lines == 1 && json.Unmarshal([]byte(p.stdout), &got) != nil {
-			t.Errorf("%s: %q", line, p.stdout)
-		}
-		if p.code != 0 && lines == 1 && (p.code != exitUsage || got.Outcome != outcomeFailed || got.Error == nil || got.Error.Code != exitUsage ||
-			!strings.HasPrefix(p.stderr, "batcher: "+got.Error.Message+"\n")) {
-			t.Errorf("%s: exit %d, %+v\n%s", line, p.code, got, p.stderr)
-		}
-	}
-}
-
 // TestReportFieldOrder holds the line that scripts read.
 func TestReportFieldOrder(t *testing.T) {
 	seq := int64(7)
@@ -323,21 +286,6 @@ func TestReportForPeople(t *testing.T) {
 		"  3 objects changed since they were consumed, replaced\n  events.price: 3 values did not fit and stand in _rescued (pin it)\n  events: 2 values did not fit and are stored nowhere\n  left to read: 5 objects, 99 bytes\n"
 	if p := play(v, "run"); p.stdout != want || p.stderr != "" {
 		t.Errorf("got %q %q", p.stdout, p.stderr)
-	}
-}
-
-// TestAnIdleRunSaysWhy gives reports of runs that did nothing.
-func TestAnIdleRunSaysWhy(t *testing.T) {
-	for want, r := range map[string]report{
-		"nothing to do: there are no objects\n":                                           {},
-		"nothing to do: all 3 objects are consumed\n":                                     {Progress: reportProgress{Objects: 3}},
-		"nothing to do yet\n  2 objects too young to be read yet (source.files.settle)\n": {Objects: reportObjects{Young: 2}},
-		"nothing was done\n  left to read: 5 objects, 99 bytes\n":                         {Progress: reportProgress{Objects: 3}, Lag: reportLag{Objects: 5, Bytes: 99}},
-	} {
-		r.Outcome = outcomeEmpty
-		if p := play(verbs{Run: func(context.Context, *call, runOptions) (report, error) { return r, nil }}, "run"); p.stdout != want {
-			t.Errorf("got %q, want %q", p.stdout, want)
-		}
 	}
 }
 
