@@ -234,4 +234,4 @@ func (p *csvParser) observe(_ *record, _ when) {
 	}
 }
 
-func (p *csvParser) show(rec *record) []byte { return rec.raw }
+func (p *csvParser) show(rec *record) ([]byte, int64) { return rec.head() }

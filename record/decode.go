@@ -138,7 +138,7 @@ func (d *Decoder) take(t *tally, rec *record) error {
 	t.to = rec.next
 	if rec.length > int64(d.limits.MaxRecordBytes) && rec.bad == fine {
 		rec.bad = tooLong
-		rec.raw = rec.raw[:min(len(rec.raw), KeptBytes)]
+		rec.raw, rec.length = rec.by.show(rec)
 	}
 	switch d.phase {
 	case priming:

@@ -262,13 +262,14 @@ func (d *Decoder) dead(rec *record, f fault) error {
 	}
 	msg := f.describe(rec.raw).message()
 	if f.code == tooLong {
-		msg = fmt.Sprintf("%d bytes, more than the %d allowed", rec.length, d.limits.MaxRecordBytes)
+		msg = fmt.Sprintf("more than the %d bytes allowed", d.limits.MaxRecordBytes)
+		if rec.length > int64(d.limits.MaxRecordBytes) { // as JSON it may be shorter
+			msg = fmt.Sprintf("%d bytes, more than the %d allowed", rec.length, d.limits.MaxRecordBytes)
+		}
 	}
 	raw, length := d.received, rec.length
 	if raw == nil {
-		if raw = rec.by.show(rec); int64(len(rec.raw)) == rec.length {
-			length = int64(len(raw)) // what is shown of a record may be longer than the record
-		}
+		raw, length = rec.by.show(rec)
 	}
 	err := d.opt.Dead(DeadLetter{
 		Source: string(rec.source), Offset: rec.pos, Raw: raw[:min(len(raw), KeptBytes)], Length: length,

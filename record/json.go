@@ -15,7 +15,8 @@ type jsonParser struct {
 func (p jsonParser) scan(rec *record) bool       { return p.scanner.scan(rec.raw) }
 func (p jsonParser) valid(rec *record) bool      { return p.scanner.valid(rec.raw) }
 func (p jsonParser) observe(rec *record, w when) { p.learner.observe(rec.raw, w) }
-func (p jsonParser) show(rec *record) []byte     { return rec.raw }
+
+func (p jsonParser) show(rec *record) ([]byte, int64) { return rec.head() }
 
 // LineKey is the key under which a line of text stands.
 const LineKey = "line"
@@ -53,4 +54,4 @@ func (p lineParser) observe(*record, when) {
 	}
 }
 
-func (p lineParser) show(rec *record) []byte { return rec.raw }
+func (p lineParser) show(rec *record) ([]byte, int64) { return rec.head() }

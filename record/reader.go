@@ -13,6 +13,11 @@ type record struct {
 	by     parser // understands raw
 }
 
+// head is as much of a record as a dead letter keeps.
+func (r *record) head() (head []byte, length int64) {
+	return r.raw[:min(len(r.raw), KeptBytes)], r.length
+}
+
 // reader cuts the records of one object of one format. Its positions count
 // decoded bytes of the object, or records where the format has no bytes to
 // speak of. Whatever cannot be cut any further is a BrokenError.
@@ -48,6 +53,7 @@ type parser interface {
 	teaches(*record, when) bool
 	// observe learns the types of a record that is valid and teaches something.
 	observe(*record, when)
-	// show returns the record as a dead letter keeps it.
-	show(*record) []byte
+	// show returns the record as a dead letter keeps it, at most KeptBytes, and how
+	// long all of it is in that form.
+	show(*record) (head []byte, length int64)
 }

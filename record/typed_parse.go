@@ -79,13 +79,14 @@ func (p *typedParser) valid(rec *record) bool {
 	return false
 }
 
-// show returns the record as JSON, or as it is if it was cut.
-func (p *typedParser) show(rec *record) []byte {
-	text, err := typed.AppendJSON(nil, rec.raw)
+// show returns the record as JSON. One that was too long is the head of that
+// already.
+func (p *typedParser) show(rec *record) ([]byte, int64) {
+	head, length, err := typed.JSONHead(rec.raw, KeptBytes)
 	if err != nil {
-		return rec.raw
+		return rec.head()
 	}
-	return text
+	return head, int64(length)
 }
 
 // object reads the members of a struct or map into the fields of a struct.

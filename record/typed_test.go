@@ -193,6 +193,29 @@ func TestTypedRecordsThatCannotBecomeRows(t *testing.T) {
 }
 
 // TestTypedContainersThatBreak are refused as a whole.
+// TestTypedRecordsThatAreTooLongAreKeptAsJSON has records that are longer than
+// allowed in their container, one of them shorter as JSON, and one nested.
+func TestTypedRecordsThatAreTooLongAreKeptAsJSON(t *testing.T) {
+	const most = 200 << 10
+	floats := long(25<<10) + strings.Repeat(double(1), 25<<10) + long(0)
+	for _, c := range []struct{ name, fields, good, bad, json, message string }{
+		{"text", `{"name":"v","type":"string"}`, text("x"), text(strings.Repeat("é", most)), `{"v":"` + strings.Repeat("é", most) + `"}`, "409608 bytes, more than the 204800 allowed"},
+		{"bytes", `{"name":"v","type":"bytes"}`, text("x"), text(strings.Repeat("\x00", most)), `{"v":{"base64":"` + strings.Repeat("A", 273066) + `A="}}`, "273087 bytes, more than the 204800 allowed"},
+		{"list", `{"name":"v","type":{"type":"array","items":"double"}}`, long(0), floats, `{"v":[1.0` + strings.Repeat(",1.0", 25<<10-1) + `]}`, "more than the 204800 bytes allowed"},
+	} {
+		for _, prime := range []int{1, 1 << 20} {
+			opt := record.Options{Format: record.Format{Kind: record.Avro}, Limits: record.Limits{MaxRecordBytes: most, PrimeBytes: prime}}
+			out := decode(t, opt, input{"o", avroFile(c.fields, c.good, c.bad, c.good)})
+			if len(out.rows) != 2 || codes(out) != "length/too_long" {
+				t.Fatalf("%s: %d rows, dead %s", c.name, len(out.rows), codes(out))
+			}
+			if d := out.dead[0]; string(d.Raw) != c.json[:record.KeptBytes] || d.Length != int64(len(c.json)) || d.Message != c.message {
+				t.Errorf("%s: %.40q of %d bytes, want %.40q of %d: %s", c.name, d.Raw, d.Length, c.json, len(c.json), d.Message)
+			}
+		}
+	}
+}
+
 func TestTypedContainersThatBreak(t *testing.T) {
 	empty := len(avroFile(`{"name":"s","type":"string"}`)) - len(long(0)+text("")+"0123456789abcdef")
 	whole := avroFile(`{"name":"s","type":"string"}`, text("a"), text("b"))

@@ -23,56 +23,96 @@ const maxJSONDepth = 4096
 //
 // It fails with ErrMalformed, and appends nothing then.
 func AppendJSON(dst, value []byte) ([]byte, error) {
-	c := NewCursor(value)
-	out, err := c.json(dst, maxJSONDepth)
-	if err == nil && !c.Done() {
-		err = malformed(c.at, "something follows the value")
-	}
-	if err != nil {
+	p := printer{out: dst, most: math.MaxInt}
+	if err := p.record(value); err != nil {
 		return dst, err
 	}
-	return out, nil
+	return p.out, nil
 }
 
-// json appends the next value.
-func (c *Cursor) json(dst []byte, depth int) ([]byte, error) {
+// JSONHead returns the first most bytes, at most, of what AppendJSON would append
+// for a value, and how much that would be. It holds no more of it than that and
+// the JSON of one value without parts. It fails with ErrMalformed.
+func JSONHead(value []byte, most int) (head []byte, length int, err error) {
+	p := printer{most: most}
+	if err := p.record(value); err != nil {
+		return nil, 0, err
+	}
+	return p.out, len(p.out) + p.lost, nil
+}
+
+// printer appends values as JSON.
+type printer struct {
+	out  []byte
+	most int // where to stop keeping what is appended
+	lost int // bytes behind that
+}
+
+// record appends a value behind which nothing follows.
+func (p *printer) record(value []byte) error {
+	c := NewCursor(value)
+	if err := p.value(&c, maxJSONDepth); err != nil {
+		return err
+	}
+	if !c.Done() {
+		return malformed(c.at, "something follows the value")
+	}
+	return nil
+}
+
+// text appends text that was made behind out, as far as it is kept.
+func (p *printer) text(out []byte) {
+	p.out = out
+	if over := len(p.out) - p.most; over > 0 {
+		p.lost += over
+		p.out = p.out[:p.most]
+	}
+}
+
+// value appends the next value.
+func (p *printer) value(c *Cursor, depth int) error {
 	start := c.at
 	v, err := c.Next()
 	if err != nil {
-		return dst, err
+		return err
 	}
 	if !v.Tag.IsNested() {
-		return v.json(dst), nil
+		p.text(v.json(p.out))
+		return nil
 	}
 	if depth <= 0 {
-		return dst, malformed(start, "nested too deep")
+		return malformed(start, "nested too deep")
 	}
-	in := c.Inside(v)
+	in, brackets := c.Inside(v), "{}"
 	if v.Tag == List {
-		return in.members(append(dst, '['), v.Tag, ']', depth-1)
+		brackets = "[]"
 	}
-	return in.members(append(dst, '{'), v.Tag, '}', depth-1)
+	p.text(append(p.out, brackets[0]))
+	if err := p.members(&in, v.Tag, depth-1); err != nil {
+		return err
+	}
+	p.text(append(p.out, brackets[1]))
+	return nil
 }
 
-// members appends everything that follows, and the closing bracket.
-func (c *Cursor) members(dst []byte, in Tag, end byte, depth int) ([]byte, error) {
-	for first := len(dst); !c.Done(); {
-		if len(dst) > first {
-			dst = append(dst, ',')
+// members appends everything that follows.
+func (p *printer) members(c *Cursor, in Tag, depth int) error {
+	for first := true; !c.Done(); first = false {
+		if !first {
+			p.text(append(p.out, ','))
 		}
-		var err error
 		if in != List {
-			var key []byte
-			if key, err = c.Key(); err != nil {
-				return dst, err
+			key, err := c.Key()
+			if err != nil {
+				return err
 			}
-			dst = append(appendKeyJSON(dst, key), ':')
+			p.text(append(appendKeyJSON(p.out, key), ':'))
 		}
-		if dst, err = c.json(dst, depth); err != nil {
-			return dst, err
+		if err := p.value(c, depth); err != nil {
+			return err
 		}
 	}
-	return append(dst, end), nil
+	return nil
 }
 
 // json appends a scalar.

@@ -54,6 +54,20 @@ func TestAppendJSON(t *testing.T) {
 	}
 }
 
+// TestJSONHead cuts the JSON of a value at every length.
+func TestJSONHead(t *testing.T) {
+	whole, _ := typed.AppendJSON(nil, sample())
+	for most := range len(whole) + 2 {
+		head, length, err := typed.JSONHead(sample(), most)
+		if err != nil || length != len(whole) || string(head) != string(whole[:min(most, len(whole))]) {
+			t.Fatalf("%d bytes: %q of %d, %v", most, head, length, err)
+		}
+	}
+	if _, _, err := typed.JSONHead(sample()[:50], 10); !errors.Is(err, typed.ErrMalformed) {
+		t.Errorf("cut: %v", err)
+	}
+}
+
 func TestFloatsKeepAPoint(t *testing.T) {
 	for _, c := range []struct {
 		v    float64
