@@ -61,6 +61,44 @@ func (r *rooms) catchUp(c *call) func(context.Context, manifest.Snapshot) error 
 	}
 }
 
+// everythingPublished refuses to forget what a table needs that is not published yet.
+func (r *rooms) everythingPublished(ctx context.Context, head manifest.Snapshot) error {
+	if r.delta == nil {
+		return nil
+	}
+	if _, err := r.delta.Publish(ctx, head); err != nil {
+		return fmt.Errorf("nothing was expired, because readers of a Delta table still need it: %w", err)
+	}
+	return nil
+}
+
+// cleanLogs deletes what no reader needs from the Delta logs, or only finds it.
+func (r *rooms) cleanLogs(ctx context.Context, head manifest.Snapshot, o gcOptions) (*cleanedLogs, error) {
+	if r.delta == nil {
+		return nil, nil
+	}
+	var total cleanedLogs
+	for _, table := range sortedKeys(head.Manifest.Tables) {
+		clean := r.delta.Stale
+		if o.Confirm {
+			clean = r.delta.Clean
+		}
+		done, err := clean(ctx, table)
+		if err != nil {
+			return nil, err
+		}
+		total.Versions += done.Versions
+		total.Checkpoints += done.Checkpoints
+	}
+	return &total, nil
+}
+
+// cleanedLogs are objects of Delta logs that were deleted, or would be.
+type cleanedLogs struct {
+	Versions    int64 `json:"versions"`
+	Checkpoints int64 `json:"checkpoints"`
+}
+
 // published is what publish and status print of one table.
 type published struct {
 	Table    string     `json:"table"`

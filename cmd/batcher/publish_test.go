@@ -64,6 +64,9 @@ func TestPublishedTablesAreReadByOthers(t *testing.T) {
 	if r := w.run("run"); r.code != exitUnavailable || !strings.Contains(r.stderr, "publish --rebuild") {
 		t.Errorf("run after a foreign commit: exit %d: %s", r.code, r.stderr)
 	}
+	if r := w.run("expire", "--keep", "1s", "--confirm"); r.code != exitUnavailable || !strings.Contains(r.stderr, "nothing was expired") {
+		t.Errorf("expire after a foreign commit: exit %d: %s", r.code, r.stderr)
+	}
 	if r := w.run("publish", "--rebuild"); r.code != exitOK || !strings.Contains(r.stdout, "--confirm does it") {
 		t.Errorf("dry rebuild: exit %d: %s%s", r.code, r.stdout, r.stderr)
 	}
@@ -81,6 +84,13 @@ func TestPublishedTablesAreReadByOthers(t *testing.T) {
 	var proof audit.Report
 	w.must(&proof, "verify", "--source", "--deep")
 
+	w.must(&repaired{}, "expire", "--keep", "1h", "--confirm")
+	var cleaned struct {
+		Logs *cleanedLogs `json:"delta_logs"`
+	}
+	if w.must(&cleaned, "gc"); cleaned.Logs == nil || *cleaned.Logs != (cleanedLogs{}) {
+		t.Errorf("gc of young logs: %+v", cleaned.Logs)
+	}
 	script := w.run("ddl", "duckdb").stdout
 	if !strings.Contains(script, "LOAD delta") || !strings.Contains(script, "delta_scan('"+folder+"')") {
 		t.Errorf("ddl: %s", script)

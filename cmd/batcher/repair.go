@@ -10,13 +10,19 @@ import (
 )
 
 // repairs opens an existing chain for repair.
-func repairs(ctx context.Context, c *call) (*compact.Repair, manifest.Snapshot, error) {
+func repairs(ctx context.Context, c *call) (repairing, manifest.Snapshot, error) {
 	r, err := open(ctx, c, wiring{})
 	if err != nil {
-		return nil, manifest.Snapshot{}, err
+		return repairing{}, manifest.Snapshot{}, err
 	}
 	head, err := r.chain(ctx)
-	return &compact.Repair{Log: r.log, Now: time.Now, Logger: c.Logger}, head, err
+	return repairing{&compact.Repair{Log: r.log, Now: time.Now, Logger: c.Logger}, r}, head, err
+}
+
+// repairing is a repair with the rooms that it works in.
+type repairing struct {
+	*compact.Repair
+	*rooms
 }
 
 // repaired is what a repair prints.
@@ -99,6 +105,11 @@ func expire(ctx context.Context, c *call, o expireOptions) error {
 	r, head, err := repairs(ctx, c)
 	if err != nil {
 		return err
+	}
+	if o.Confirm {
+		if err := r.everythingPublished(ctx, head); err != nil {
+			return err
+		}
 	}
 	from, err := r.ExpireTo(ctx, head, o.Keep)
 	if err == nil && o.Confirm {
