@@ -53,8 +53,8 @@ func (s *scanner) member() {
 // the fault then says. s.path is its place.
 //
 // A key that was not asked for, because only pinned columns are, breaks no
-// contract. An instant whose fraction was cut is in its column and does not
-// either.
+// contract. An instant whose fraction was cut, or a number that a double rounds, is
+// in its column and does not either.
 func (s *scanner) settled(m *misfit, value []byte) bool {
 	s.fault.code = fine
 	contract := s.contract

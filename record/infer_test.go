@@ -247,6 +247,11 @@ func TestPublishedColumnsRescueWhatDoesNotFit(t *testing.T) {
 		"int32":               {`{"w":-2147483648}`, ``, `"w":-2147483648`},
 		"json takes anything": {`{"j": [1, {}] }`, ``, `"j":[1, {}]`},
 		"int beyond double":   {`{"f":9007199254740993}`, `{"f":9007199254740993}`, `"f":null`},
+		"minus zero":          {`{"i":-0}`, `{"i":-0}`, `"i":null`},
+		"minus zero, int32":   {`{"w":-0}`, `{"w":-0}`, `"w":null`},
+		"minus zero, decimal": {`{"d":-0.00}`, `{"d":-0.00}`, `"d":null`},
+		"minus zero, double":  {`{"f":-0}`, ``, `"f":-0`},
+		"too fine in a map":   {`{"m":{"a":8.500000000000001}}`, `{"m[\"a\"]":8.500000000000001}`, `"m":{"a":8.500000000000002}`},
 		"local time":          {`{"t":"2023-01-01T00:00:00"}`, `{"t":"2023-01-01T00:00:00"}`, `"t":null`},
 		"two at once":         {`{"i":"a","t":1}`, `{"i":"a","t":1}`, `"i":null`},
 	} {

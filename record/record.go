@@ -20,10 +20,13 @@
 // the same as a missing key:
 //
 //	bool           true and false
-//	int64, int32   whole numbers in range, without point and exponent
+//	int64, int32   whole numbers in range, without point and exponent; not -0
 //	float64        numbers that a double can hold (rounded as strconv does), but
-//	               whole ones only within ±2^53, where each is exact
-//	decimal(p,s)   numbers without exponent that fit; without point if s is 0
+//	               whole ones only within ±2^53, where each is exact; where the
+//	               double, printed with as many digits, is another number, the
+//	               original is rescued
+//	decimal(p,s)   numbers without exponent that fit; without point if s is 0; no
+//	               zero with a minus
 //	string         strings, and numbers and bools as their text
 //	bytes          strings, as their UTF-8 bytes
 //	date           strings YYYY-MM-DD

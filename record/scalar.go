@@ -43,7 +43,7 @@ func (s *scanner) integer(d []byte, i int, n *node, rep, def uint8) int {
 		j++
 	}
 	size := j - start
-	if size == 0 || size > 18 || (size > 1 && d[start] == '0') || (j < len(d) && (d[j] == '.' || d[j]|0x20 == 'e')) {
+	if size == 0 || size > 18 || neg && v == 0 || (size > 1 && d[start] == '0') || (j < len(d) && (d[j] == '.' || d[j]|0x20 == 'e')) {
 		var ok bool
 		if v, j, ok = s.longInteger(d, i); !ok {
 			return s.misfit(d, i, n, rep, def)
@@ -77,7 +77,7 @@ func (s *scanner) longInteger(d []byte, i int) (v int64, end int, ok bool) {
 
 func (s *scanner) number(d []byte, i int, n *node, rep, def uint8) int {
 	if n.kind == schema.Float64 {
-		if v, end, ok := shortFloat(d, i); ok {
+		if v, end, ok := shortFloat(d, i); ok && end-i <= surelyKept {
 			n.leaf.Float64(s.row, rep, v)
 			return end
 		}
@@ -94,11 +94,15 @@ func (s *scanner) number(d []byte, i int, n *node, rep, def uint8) int {
 		n.leaf.Decimal(s.row, rep, v)
 		return end
 	}
-	v, ok := float(d[i:end])
+	v, kept, ok := double(d[i:end])
 	if !ok || (isWhole && (v > exact || v < -exact || (v == exact || v == -exact) && !isExact(d[i:end]))) {
 		return s.misfit(d, i, n, rep, def)
 	}
 	n.leaf.Float64(s.row, rep, v)
+	if !kept {
+		s.path = n.appendPath(s.path[:0])
+		s.rescue(misfit{at: n, reason: precision}, d[i:end])
+	}
 	return end
 }
 

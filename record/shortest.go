@@ -148,11 +148,16 @@ func cellFloat(text []byte) (float64, bool) {
 	mantissa, exponent := d.quotient()
 	switch d.shortest(mantissa, exponent) {
 	case yes:
-		return d.signed(math.Float64frombits(uint64(exponent+1074)<<52 + mantissa)), true
+		return d.of(mantissa, exponent), true
 	case no:
 		return 0, false
 	}
 	return printedFloat(text)
+}
+
+// of returns mantissa·2^exponent, as quotient returns them, with the number's sign.
+func (d *plainDecimal) of(mantissa uint64, exponent int) float64 {
+	return d.signed(math.Float64frombits(uint64(exponent+1074)<<52 + mantissa))
 }
 
 func (d *plainDecimal) signed(f float64) float64 {

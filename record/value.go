@@ -13,9 +13,12 @@ import (
 // exact is the largest whole number up to which a double is exact.
 const exact = 1 << 53
 
+// minusZero is a whole number that no type of whole numbers has.
+const minusZero = "-0"
+
 // whole reads the digits of a whole number that int64 can hold.
 func whole(b []byte) (int64, bool) {
-	if len(b) > 20 {
+	if len(b) > 20 || string(b) == minusZero {
 		return 0, false
 	}
 	v, err := strconv.ParseInt(string(b), 10, 64)
@@ -124,6 +127,9 @@ func decimal(b []byte, precision, scale int) (out [16]byte, ok bool) {
 	for range scale - len(after) {
 		add('0')
 	}
+	if neg && hi|lo == 0 {
+		return out, false // no decimal has the sign
+	}
 	if neg {
 		var borrow uint64
 		lo, borrow = bits.Sub64(0, lo, 0)
@@ -136,7 +142,7 @@ func decimal(b []byte, precision, scale int) (out [16]byte, ok bool) {
 
 // classOfNumber classifies a number that was read.
 func classOfNumber(b []byte) schema.Class {
-	if bytes.ContainsAny(b, ".eE") {
+	if bytes.ContainsAny(b, ".eE") || string(b) == minusZero {
 		if _, ok := float(b); ok {
 			return schema.SawFloat
 		}
