@@ -2,12 +2,18 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"batcher/audit"
 	"batcher/localdev"
+	"batcher/object"
 )
 
 // publication is what publish prints.
@@ -116,4 +122,78 @@ func TestPublishSaysThatNothingIsPublished(t *testing.T) {
 	if r := w.run("publish"); r.code != exitConfig || !strings.Contains(r.stderr, "publish: [delta]") {
 		t.Errorf("exit %d: %s", r.code, r.stderr)
 	}
+}
+
+// TestKilledRunsPublishEveryVersion kills processes of two shards with SIGKILL while
+// they commit and publish on a real MinIO, and then reads the table through its Delta
+// log there: each record once, each version once and without a gap.
+func TestKilledRunsPublishEveryVersion(t *testing.T) {
+	if testing.Short() {
+		localdev.Skip(t, "the kill test on MinIO is skipped by -short")
+	}
+	const objects, records = 120, 20
+	s := minio(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	place := fmt.Sprintf("published-%d", seed)
+	w := newWorld(t, s.Env(), fmt.Sprintf(`
+pipeline: events
+store: s3://lake/%[1]s
+source: {files: {path: s3://input/%[1]s}}
+batch: {max_objects: 6}
+publish: [delta]
+`, place))
+	want, err := localdev.Seed(t.Context(), bucket(t, s, "input", place), localdev.SeedOptions{Objects: objects, Records: records, Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kills atomic.Int64
+	var wg sync.WaitGroup
+	for shard := range 2 {
+		wg.Go(func() {
+			n, err := w.killedRuns(rand.New(rand.NewPCG(seed, uint64(shard))), 6, 400*time.Millisecond, nil, "--shard", fmt.Sprintf("%d/2", shard))
+			if err != nil {
+				t.Error(err)
+			}
+			kills.Add(int64(n))
+		})
+	}
+	wg.Wait()
+	var p publication
+	w.must(&p, "publish")
+	if len(p.Tables) != 2 || p.Tables[0].Lag != 0 || p.Tables[0].Version < 10 || p.Tables[0].Conflict != "" {
+		t.Fatalf("published %+v", p)
+	}
+	log := map[string]bool{}
+	for info, err := range bucket(t, s, "lake", place).List(t.Context(), "events/_delta_log/", object.Shallow) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		log[strings.TrimPrefix(info.Key, "events/_delta_log/")] = true
+	}
+	for v := range p.Tables[0].Version + 1 {
+		if !log[fmt.Sprintf("%020d.json", v)] {
+			t.Errorf("version %d is missing", v)
+		}
+	}
+	if log[fmt.Sprintf("%020d.json", p.Tables[0].Version+1)] || !log["_last_checkpoint"] {
+		t.Errorf("the log holds %v", sortedKeys(log))
+	}
+	readers, err := localdev.OpenDeltaReaders(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_ENDPOINT_URL", s.Endpoint)
+	t.Setenv("AWS_ALLOW_HTTP", "true")
+	a, err := readers.DeltaRS(t.Context(), localdev.DeltaQuery{Table: "s3://lake/" + place + "/events",
+		SQL: []string{"SELECT count(*) AS n, count(DISTINCT _source || ':' || CAST(_offset AS VARCHAR)) AS ids FROM t"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows, ids := number(t, a.Rows[0][0]["n"]), number(t, a.Rows[0][0]["ids"]); rows != want || ids != want || a.Version != p.Tables[0].Version {
+		t.Errorf("delta-rs reads %d rows and %d ids in version %d, want %d in %d", rows, ids, a.Version, want, p.Tables[0].Version)
+	}
+	figure := fmt.Sprintf("%d records in %d versions by 2 shards, %d processes killed; delta-rs reads each once", want, p.Tables[0].Version+1, kills.Load())
+	t.Log(figure)
+	localdev.Figure("kill -9 while publishing on MinIO", figure)
 }
