@@ -46,7 +46,7 @@ type Pipeline struct {
 	Parquet Parquet `yaml:"parquet"`
 	// Compact says how much table care follows a run.
 	Compact Compact `yaml:"compact"`
-	// Publish lists the table formats to project into. Default: empty, none.
+	// Publish lists the table formats to project into. Default: delta; empty: none.
 	Publish []Format `yaml:"publish"`
 }
 
@@ -228,7 +228,7 @@ func defaults() Pipeline {
 		DeadLetters: DeadLetters{FailAbove: FailAbove{Ratio: 0.1, MinRecords: 1000}},
 		Parquet:     Parquet{Compression: CompressionZstd, TargetFileBytes: 128 << 20},
 		Compact:     Compact{AfterRun: 0.2},
-		Publish:     []Format{},
+		Publish:     []Format{FormatDelta},
 	}
 }
 

@@ -102,10 +102,10 @@ type cleanedLogs struct {
 // published is what publish and status print of one table.
 type published struct {
 	Table    string     `json:"table"`
-	Version  int64      `json:"version"`   // in the chain; -1: nothing was written to the table yet
-	Visible  int64      `json:"published"` // version that readers see
-	Lag      int64      `json:"lag"`       // versions that they do not see yet
-	Oldest   *time.Time `json:"oldest"`    // when the first of these was committed
+	Version  int64      `json:"version"`          // in the chain; -1: nothing was written to the table yet
+	Visible  int64      `json:"published"`        // version that readers see
+	Lag      int64      `json:"lag"`              // versions that they do not see yet
+	Oldest   *time.Time `json:"oldest,omitempty"` // when the first of these was committed
 	Conflict string     `json:"conflict,omitempty"`
 }
 
