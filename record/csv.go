@@ -79,7 +79,7 @@ func (c *csvReader) sniff(name string) error {
 // first takes the keys from the first row.
 func (c *csvReader) first() error {
 	switch row := &c.held; {
-	case row.bad == fine && len(row.raw) > c.max:
+	case row.bad == fine && !fits(row.raw, c.max):
 		return c.headless(fault{code: tooLong})
 	case row.bad != fine:
 		return c.headless(fault{code: row.bad})
@@ -161,7 +161,7 @@ func (c *csvReader) next(rec *record) error {
 			rec.bad = tooLong
 			return nil
 		}
-		if len(line) <= c.max && c.dialect.Quote != NoQuote && bytes.IndexByte(line, byte(c.dialect.Quote)) >= 0 {
+		if fits(line, c.max) && c.dialect.Quote != NoQuote && bytes.IndexByte(line, byte(c.dialect.Quote)) >= 0 {
 			if size, err = c.quoted(rec, len(line), size); err != nil {
 				return err
 			}
@@ -176,10 +176,10 @@ func (c *csvReader) next(rec *record) error {
 // whole cuts the next row, with its cells, if all of it is in memory.
 func (c *csvReader) whole(rec *record) bool {
 	text := c.rest()
-	text = text[:min(len(text), c.max+1)]
+	text = text[:min(len(text), c.max+2)] // with either end of a line
 	end, ends := c.by.hand.cut(text, &c.dialect, int(c.newline))
 	raw := c.by.hand.text
-	if c.by.cut = ends && !c.dialect.blank(raw); !c.by.cut {
+	if c.by.cut = ends && fits(raw, c.max) && !c.dialect.blank(raw); !c.by.cut {
 		return false
 	}
 	pos := c.pos
@@ -193,16 +193,16 @@ func (c *csvReader) whole(rec *record) bool {
 // may be long, the first line is a bad row and the next one begins a row.
 func (c *csvReader) quoted(rec *record, line, size int) (whole int, err error) {
 	for {
-		text := c.rest()[:min(len(c.rest()), c.max+1)]
+		text := c.rest()[:min(len(c.rest()), c.max+2)]
 		end, ends := c.by.hand.cut(text, &c.dialect, int(c.newline))
 		switch {
-		case ends:
+		case ends && fits(text[:end-1], c.max):
 			rec.raw = text[:end-1]
 			return end, nil
-		case c.eof && len(text) <= c.max && end >= 0:
+		case !ends && c.eof && fits(text, c.max) && end >= 0:
 			rec.raw = text
 			return end, nil
-		case c.eof || len(text) > c.max:
+		case ends || c.eof || len(text) > c.max+1:
 			rec.bad, rec.raw = openQuote, c.rest()[:line]
 			return size, nil
 		}

@@ -136,7 +136,7 @@ func (d *Decoder) take(t *tally, rec *record) error {
 	t.sum = t.sum.Add(idHash(d.id, rec.pos))
 	d.batch += rec.length + 1
 	t.to = rec.next
-	if rec.length > int64(d.limits.MaxRecordBytes) && rec.bad == fine {
+	if rec.bad == fine && rec.tooLong(d.limits.MaxRecordBytes) {
 		rec.bad = tooLong
 		rec.raw, rec.length = rec.by.show(rec)
 	}

@@ -81,7 +81,7 @@ func (l *lineReader) load(rec *record) (long bool, err error) {
 			l.checked, l.utf8 = n, utf8.Valid(rest[:n])
 			return false, nil
 		}
-		if len(rest) > l.max {
+		if len(rest) > l.max+1 { // one more may be the first half of a CRLF
 			*rec = record{pos: l.pos, by: l.by, valid: true, bad: tooLong}
 			rec.raw, rec.length, err = l.long()
 			rec.next = l.pos

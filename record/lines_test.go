@@ -45,3 +45,35 @@ func TestLinesUnderAPublishedColumn(t *testing.T) {
 		t.Errorf("rows %s", got)
 	}
 }
+
+// TestD11_TheEndOfALineDoesNotCount has records as long as they may be and one
+// byte longer, under every end of a line, within what is read at once and beyond.
+func TestD11_TheEndOfALineDoesNotCount(t *testing.T) {
+	for _, most := range []int{300, 512<<10 - 1, 512 << 10, 600 << 10} {
+		for _, c := range []struct {
+			kind                record.Kind
+			before, open, close string
+		}{
+			{record.NDJSON, "", `{"a":"`, `"}`},
+			{record.Lines, "", "", ""},
+			{record.CSV, "a,b\n", "1,", ""},
+			{record.CSV, "a,b\n", `1,"`, `"`},
+			{record.CSV, "a,b\n", "1,\"\n", `"`},
+			{record.CSV, "a,b\r\n", "1,\"\r\n", `"`},
+		} {
+			for _, end := range []string{"\n", "\r\n", "", "\r"} {
+				for _, over := range []int{0, 1, 2} {
+					opt := record.Options{Format: record.Format{Kind: c.kind}, Limits: record.Limits{MaxRecordBytes: most}}
+					line := c.open + strings.Repeat("x", most+over-len(c.open)-len(c.close)) + c.close
+					out := decode(t, opt, input{"o", c.before + line + end})
+					if isRow := len(out.rows) == 1 && len(out.dead) == 0; isRow != (over == 0) {
+						t.Errorf("%s, %d bytes of %d, end %q, %.5q: %d rows, dead %s", c.kind, len(line), most, end, line, len(out.rows), codes(out))
+					}
+					if len(out.dead) > 0 && out.dead[0].Code == "too_long" && out.dead[0].Length != int64(len(line)+len(strings.TrimSuffix(end, "\n"))) {
+						t.Errorf("%s: a length of %d", c.kind, out.dead[0].Length)
+					}
+				}
+			}
+		}
+	}
+}

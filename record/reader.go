@@ -13,6 +13,21 @@ type record struct {
 	by     parser // understands raw
 }
 
+// tooLong says whether the record is longer than max bytes. The first half of a
+// CRLF, which stands in the text of a line, does not count.
+func (r *record) tooLong(max int) bool {
+	if _, typed := r.by.(*typedParser); typed || r.length != int64(max)+1 {
+		return r.length > int64(max)
+	}
+	return !fits(r.raw, max)
+}
+
+// fits says whether a line is at most max bytes long, but for the first half of a
+// CRLF.
+func fits(line []byte, max int) bool {
+	return len(line) <= max || len(line) == max+1 && line[max] == '\r'
+}
+
 // head is as much of a record as a dead letter keeps.
 func (r *record) head() (head []byte, length int64) {
 	return r.raw[:min(len(r.raw), KeptBytes)], r.length

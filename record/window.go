@@ -95,8 +95,9 @@ func (w *window) more() (bool, error) {
 
 // line returns the next line without its end, and how long it is with it. It is
 // in memory until the next call. A line whose end is not among the next max
-// bytes in memory is not: length says its true length, line is its head, size is
-// 0, and it is given up already.
+// bytes in memory, and one more, which may be the first half of a CRLF, is not:
+// length says its true length, line is its head, size is 0, and it is given up
+// already.
 func (w *window) line(max int) (line []byte, size int, length int64, err error) {
 	for from := 0; ; {
 		rest := w.rest()
@@ -109,7 +110,7 @@ func (w *window) line(max int) (line []byte, size int, length int64, err error) 
 			}
 			return rest, len(rest), int64(len(rest)), nil
 		}
-		if from = len(rest); from > max {
+		if from = len(rest); from > max+1 {
 			line, length, err := w.long()
 			return line, 0, length, err
 		}
