@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"batcher/column"
 	"batcher/localdev"
 	"batcher/record"
 	"batcher/schema"
@@ -183,11 +184,12 @@ type endless struct {
 	parts []io.Reader
 	peak  uint64
 	read  int64
+	step  int64 // how often it looks, in bytes
 	next  int64
 }
 
 func newEndless(head string, n int64, tail string) *endless {
-	return &endless{parts: []io.Reader{strings.NewReader(head), io.LimitReader(xs{}, n), strings.NewReader(tail)}}
+	return &endless{parts: []io.Reader{strings.NewReader(head), io.LimitReader(xs{}, n), strings.NewReader(tail)}, step: 4 << 20}
 }
 
 type xs struct{}
@@ -203,7 +205,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	if e.read >= e.next {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		e.peak, e.next = max(e.peak, m.HeapAlloc), e.next+4<<20
+		e.peak, e.next = max(e.peak, m.HeapAlloc), e.next+e.step
 	}
 	for len(e.parts) > 0 {
 		n, err := e.parts[0].Read(p)
@@ -258,4 +260,77 @@ func TestHostile_ALineOfAGigabyteIsOneDeadLetterInLittleMemory(t *testing.T) {
 		t.Logf("%s: %s", c.kind, figure)
 		localdev.Figure("a record that is too long, "+string(c.kind), figure)
 	}
+}
+
+// TestHostile_MillionsOfTinyRecordsTakeLittleMemory reads records of which there are
+// as many as an object of a few megabytes can hold.
+func TestHostile_MillionsOfTinyRecordsTakeLittleMemory(t *testing.T) {
+	const most, records = 64 << 20, 2_000_000
+	for _, c := range []struct {
+		name  string
+		kind  record.Kind
+		head  string
+		piece string
+		dead  int
+	}{
+		{"empty objects", record.NDJSON, "", "{}\n", 0},
+		{"objects in an array", record.JSON, "[{}", ",{}", 0},
+		{"lines", record.Lines, "", "a\n", 0},
+		{"rows of csv", record.CSV, "a\n", "1\n", 0},
+		{"dead letters", record.NDJSON, "", "x\n", records},
+		{"nulls of avro", record.Avro, avroHead(`{"type":"record","name":"r","fields":[{"name":"a","type":"null"}]}`), long(100) + text("") + avroMarker, 0},
+	} {
+		rows, dead := 0, 0
+		d := record.NewDecoder(record.Options{
+			Table: schema.New(), Format: record.Format{Kind: c.kind},
+			Block: func(b *column.Block) (*column.Block, error) { rows += b.Rows; return b, nil },
+			Dead:  func(record.DeadLetter) error { dead++; return nil },
+		})
+		runtime.GC()
+		var before runtime.MemStats
+		runtime.ReadMemStats(&before)
+		pieces := records
+		if c.kind == record.Avro {
+			pieces /= 100
+		}
+		in := &endless{parts: []io.Reader{strings.NewReader(c.head), &repeated{c.piece, len(c.piece) * pieces, 0}}, step: 64 << 10}
+		if c.kind == record.JSON {
+			in.parts = append(in.parts, strings.NewReader("]"))
+		}
+		res, err := d.Decode(context.Background(), record.Object{Source: "o"}, in)
+		if err == nil {
+			err = d.Flush()
+		}
+		if err != nil || dead != c.dead || int64(rows+dead) != res.Records || res.Records < records {
+			t.Errorf("%s: %v, %d rows, %d dead of %d records", c.name, err, rows, dead, res.Records)
+			continue
+		}
+		used := in.peak - min(in.peak, before.HeapAlloc)
+		if used > most {
+			t.Errorf("%s: %d MiB of memory for records of a few bytes", c.name, used>>20)
+		}
+		figure := fmt.Sprintf("%d MiB of memory for %d records", used>>20, res.Records)
+		t.Logf("%s: %s", c.name, figure)
+		localdev.Figure("tiny records, "+c.name, figure)
+	}
+}
+
+// repeated gives a piece of text again and again, size bytes of it.
+type repeated struct {
+	piece string
+	size  int
+	at    int // in the piece
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.size == 0 {
+		return 0, io.EOF
+	}
+	p = p[:min(len(p), r.size)]
+	for n := 0; n < len(p); {
+		k := copy(p[n:], r.piece[r.at:])
+		n, r.at = n+k, (r.at+k)%len(r.piece)
+	}
+	r.size -= len(p)
+	return len(p), nil
 }

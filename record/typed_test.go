@@ -16,10 +16,15 @@ func avroFile(fields string, records ...string) string {
 
 // avroContainer is a container with one block.
 func avroContainer(schema string, records ...string) string {
-	const marker = "0123456789abcdef"
-	data := strings.Join(records, "")
-	return "Obj\x01" + long(1) + text("avro.schema") + text(schema) + long(0) + marker +
-		long(int64(len(records))) + text(data) + marker
+	return avroHead(schema) + long(int64(len(records))) + text(strings.Join(records, "")) + avroMarker
+}
+
+// avroMarker stands behind the head of a container and behind each block.
+const avroMarker = "0123456789abcdef"
+
+// avroHead is what stands before the blocks of a container.
+func avroHead(schema string) string {
+	return "Obj\x01" + long(1) + text("avro.schema") + text(schema) + long(0) + avroMarker
 }
 
 func long(v int64) string { return string(binary.AppendVarint(nil, v)) }
