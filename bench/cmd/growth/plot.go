@@ -10,7 +10,7 @@ import (
 // logarithmic scales.
 func svg(rows []row) string {
 	const width, height, left, top, bottom = 760, 380, 60, 20, 50
-	colors := []string{"#1b6ca8", "#d1495b", "#3c8d5a", "#8f6bb3", "#e09f3e", "#555555"}
+	colors := []string{"#1b6ca8", "#d1495b", "#3c8d5a", "#8f6bb3", "#e09f3e", "#555555", "#00798c", "#9c6644"}
 	x := func(n int) float64 {
 		first, last := math.Log10(float64(rows[0].batches)), math.Log10(float64(rows[len(rows)-1].batches))
 		return left + (math.Log10(float64(n))-first)/max(last-first, 1e-9)*(width-left-230)
@@ -30,7 +30,7 @@ func svg(rows []row) string {
 		var line []string
 		for _, r := range rows {
 			c := r.costs[i]
-			line = append(line, fmt.Sprintf("%.1f,%.1f", x(r.batches), y(float64(c.Get+c.Put+c.List+c.Requests.Delete+c.Head))))
+			line = append(line, fmt.Sprintf("%.1f,%.1f", x(r.batches), y(c.requests())))
 		}
 		fmt.Fprintf(&b, "<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>\n", strings.Join(line, " "), colors[i%len(colors)])
 		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\" fill=\"%s\">%s</text>\n", width-210, top+20+i*18, colors[i%len(colors)], a.name)

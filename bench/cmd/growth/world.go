@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -16,6 +18,7 @@ import (
 	"batcher/object/memstore"
 	"batcher/pipeline"
 	"batcher/source/files"
+	"batcher/table/delta"
 )
 
 // How the pipeline is run: a batch a minute.
@@ -73,11 +76,17 @@ func (w *world) invoke() (*pipeline.Pipeline, error) {
 		return nil, err
 	}
 	log := commit.New(commit.Options{Store: w.store, Pipeline: table, Clock: w.clock, Logger: quiet})
+	tables := delta.New(delta.Options{Log: log, Store: w.store, Clock: w.clock, Logger: quiet})
+	publish := func(ctx context.Context, head manifest.Snapshot) error {
+		_, err := tables.Publish(ctx, head)
+		return err
+	}
+	log.OnCommit(func(ctx context.Context, _ commit.Receipt, head manifest.Snapshot) error { return publish(ctx, head) })
 	return &pipeline.Pipeline{
 		Log: log, Store: w.store, Source: src, Input: w.input, Set: src.NewSet(log), Table: table, Dead: dead,
 		Config: manifest.Config{Hash: "c", Source: "mem://in", Format: "ndjson", RecordID: "position", Table: table, Dead: dead},
 		Limits: batch.Limits{Objects: 10_000}, Budget: batch.Budget{Ratio: 0.1, MinRecords: 1000}, FileBytes: 128 << 20,
-		Clock: w.clock, Random: w.random, Logger: quiet,
+		Clock: w.clock, Random: w.random, Logger: quiet, Opened: publish,
 	}, nil
 }
 
@@ -178,8 +187,10 @@ func (w *world) collect(ctx context.Context) error {
 		return err
 	}
 	gc := compact.GC{Log: p.Log, Store: w.store, Now: w.clock.Now, Logger: p.Logger}
-	_, err = gc.Run(ctx, compact.GCOptions{Mode: compact.Confirm, Keep: snapshots})
-	return err
+	if _, err := gc.Run(ctx, compact.GCOptions{Mode: compact.Confirm, Keep: snapshots}); err != nil {
+		return err
+	}
+	return w.cleanLogs(ctx)
 }
 
 // look is what status asks the store for, but for the listing of the source and of
@@ -213,6 +224,49 @@ func (w *world) verify(ctx context.Context) error {
 		err = fmt.Errorf("violation: %v", rep.Violations[0])
 	}
 	return err
+}
+
+// open reads the Delta log of the table as a reader does: the hint, the checkpoint
+// that it names, and the versions after that until there is none.
+func (w *world) open(ctx context.Context) error {
+	version := int64(0)
+	get := func(key string) ([]byte, error) {
+		body, _, err := object.ReadAll(ctx, w.store, table+"/_delta_log/"+key, object.GetOptions{}, 1<<30)
+		return body, err
+	}
+	hint, err := get("_last_checkpoint")
+	if err == nil {
+		var h struct{ Version int64 }
+		if err := json.Unmarshal(hint, &h); err != nil {
+			return err
+		}
+		if _, err := get(fmt.Sprintf("%020d.checkpoint.parquet", h.Version)); err != nil {
+			return err
+		}
+		version = h.Version + 1
+	}
+	for err = nil; err == nil; version++ {
+		_, err = get(fmt.Sprintf("%020d.json", version))
+	}
+	if errors.Is(err, object.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// cleanLogs deletes what no reader needs from the Delta logs.
+func (w *world) cleanLogs(ctx context.Context) error {
+	p, err := w.invoke()
+	if err != nil {
+		return err
+	}
+	tables := delta.New(delta.Options{Log: p.Log, Store: w.store, Clock: w.clock, Logger: p.Logger})
+	for _, name := range []string{table, dead} {
+		if _, err := tables.Clean(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // list reads what the live files of the table are.
