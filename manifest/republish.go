@@ -2,13 +2,14 @@ package manifest
 
 import "batcher/segment"
 
-// Republished says how the projection of a table goes on behind commits of others:
-// with a version that restores the whole table. Nothing in the chain's own view of
+// Republished says how the projection of a table goes on behind commits of others, or
+// behind manifests whose lists are no longer retained: with a version that restores the
+// whole table. Nothing in the chain's own view of
 // the table changes but its version, which may also fall: versions that were never
-// projected, because others had taken their numbers, count for nothing.
+// projected count for nothing.
 type Republished struct {
 	Table   string `json:"table"`
-	Version int64  `json:"version"` // that this manifest makes: one above the last foreign one
+	Version int64  `json:"version"` // that this manifest makes: one above the last that is there
 	// Foreign are the files that the versions before may show, by their paths as the
 	// Delta log has them. Those that are not live go.
 	Foreign segment.List[string] `json:"foreign"`
@@ -23,7 +24,7 @@ func checkRepublish(p *Snapshot, m *Manifest) (string, string) {
 	if r == nil {
 		return "", ""
 	}
-	if before, ok := p.Manifest.Tables[r.Table]; !ok || before.Version < 0 || r.Version < 1 {
+	if before, ok := p.Manifest.Tables[r.Table]; !ok || before.Version < 0 || r.Version < 0 {
 		return broken("I16", "table %q of version %d is published anew as version %d", r.Table, before.Version, r.Version)
 	}
 	for name, t := range m.Tables {

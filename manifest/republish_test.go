@@ -44,7 +44,8 @@ func TestApplyHoldsARepublishToItsKind(t *testing.T) {
 			before.Version = 1
 			m.Tables["events"], m.Republish.Table = before, "other"
 		}},
-		{"I16", "version 0", func(m *manifest.Manifest) { m.Republish.Version = 0; again(m) }},
+		{"", "version 0", func(m *manifest.Manifest) { m.Republish.Version = 0; again(m) }},
+		{"I16", "version -1", func(m *manifest.Manifest) { m.Republish.Version = -1; again(m) }},
 		{"I16", "the table has another version", func(m *manifest.Manifest) { edit(m, func(t *manifest.Table) { t.Version = 8 }) }},
 		{"I16", "the table does not tell", func(m *manifest.Manifest) { edit(m, func(t *manifest.Table) { t.LastSeq = 1 }) }},
 		{"I16", "files come", func(m *manifest.Manifest) { swap(m, "events", 4); again(m) }},

@@ -43,6 +43,9 @@ func (r *rooms) catchUp(c *call) func(context.Context, manifest.Snapshot) error 
 	}
 	return func(ctx context.Context, head manifest.Snapshot) error {
 		_, err := r.delta.Publish(ctx, head)
+		if errors.Is(err, commit.ErrExpired) {
+			return &exitError{exitUnavailable, err, "batcher publish --rebuild --confirm begins the Delta tables with what is live"}
+		}
 		if err == nil || isA[*delta.ConflictError](err) || errors.Is(err, commit.ErrDamaged) || ctx.Err() != nil {
 			return err
 		}
@@ -161,7 +164,7 @@ func publish(ctx context.Context, c *call, o publishOptions) error {
 		return err
 	}
 	states, failed := r.delta.Publish(ctx, head)
-	if o.Rebuild && o.Confirm && isA[*delta.ConflictError](failed) {
+	if o.Rebuild && o.Confirm && curable(failed) {
 		if head, err = r.rebuild(ctx, head, states); err != nil {
 			return err
 		}
@@ -170,16 +173,22 @@ func publish(ctx context.Context, c *call, o publishOptions) error {
 	if err := printPublished(c, o, head, publishedOf(states)); err != nil {
 		return err
 	}
-	if o.Rebuild && !o.Confirm && isA[*delta.ConflictError](failed) {
+	if o.Rebuild && !o.Confirm && curable(failed) {
 		return nil // it said what it would do
 	}
 	return failed
 }
 
-// rebuild has the tables in conflict go on behind the foreign commits.
+// curable says whether a rebuild helps where publishing failed.
+func curable(err error) bool {
+	return isA[*delta.ConflictError](err) || errors.Is(err, commit.ErrExpired)
+}
+
+// rebuild has the tables that cannot be published go on with a version that restores
+// them: behind foreign commits, and behind a history that is not retained.
 func (r *rooms) rebuild(ctx context.Context, head manifest.Snapshot, states []delta.State) (manifest.Snapshot, error) {
 	for _, s := range states {
-		if s.Conflict == nil {
+		if s.Conflict == nil && s.Lag() == 0 {
 			continue
 		}
 		var attempt manifest.Attempt
@@ -205,8 +214,8 @@ func printPublished(c *call, o publishOptions, head manifest.Snapshot, tables []
 	var b strings.Builder
 	for _, t := range tables {
 		fmt.Fprintf(&b, "%s\n", t)
-		if t.Conflict != "" && o.Rebuild && !o.Confirm {
-			b.WriteString("  would be restored by a version behind the foreign ones; --confirm does it\n")
+		if (t.Conflict != "" || t.Lag > 0) && o.Rebuild && !o.Confirm {
+			b.WriteString("  would be restored by a version behind what is there; --confirm does it\n")
 		}
 	}
 	return printTo(c.Stdout, b.String())

@@ -144,6 +144,7 @@ func TestExpiredHistoryIsNoDamage(t *testing.T) {
 	}
 	l.run("many", many.String())
 	l.run("few", `{"kind":"k"}`+"\n")
+	l.rewind(0)
 	store := l.store.(*memstore.Store)
 	states := 0
 	for _, key := range store.Keys() {
@@ -173,5 +174,17 @@ func TestExpiredHistoryIsNoDamage(t *testing.T) {
 	}
 	if len(deltaLog(store)) > 0 {
 		t.Error("something was projected")
+	}
+	// The table can begin with what is live.
+	l.run("more", `{"kind":"z"}`+"\n")
+	head, err := l.rebuild(l.head())
+	if err != nil || head.Manifest.Republish == nil || head.Manifest.Republish.Version != 0 {
+		t.Fatalf("%+v, %v", head.Manifest.Republish, err)
+	}
+	if published := l.publish(); published[0].Projected != 0 || published[0].Lag() != 0 {
+		t.Errorf("%+v", published[0])
+	}
+	if got, live := replayed(t, store, "events"), head.Manifest.Tables["events"].Live.Files; int64(len(got)) != live {
+		t.Errorf("%d files are shown, %d are live", len(got), live)
 	}
 }

@@ -31,28 +31,32 @@ func (e *BeyondError) Error() string {
 
 // Rebuild commits a manifest that has the projection of a table go on behind foreign
 // commits, and returns it as the head: the next Publish then puts, as the version
-// after theirs, one that restores the whole table. No version is written over. Where
-// there is no conflict it changes nothing and returns the head it was given. It fails
-// with *BeyondError if the foreign commits changed the protocol, and with
-// *commit.SupersededError if somebody else was faster.
+// after theirs, one that restores the whole table. No version is written over. It
+// does the same where the versions that are missing can no longer be made, because
+// the lists of their manifests are not retained. Where nothing is wrong it changes
+// nothing and returns the head it was given. It fails with *BeyondError if the foreign
+// commits changed the protocol, and with *commit.SupersededError if somebody else was
+// faster.
 //
-// What the foreign versions may show is written down in the manifest, so that the
+// What the versions before may show is written down in the manifest, so that the
 // version is a pure function of the chain like every other.
 func (p *Projector) Rebuild(ctx context.Context, head manifest.Snapshot, table string, attempt manifest.Attempt) (manifest.Snapshot, error) {
-	_, err := p.find(ctx, head, table)
+	at, err := p.find(ctx, head, table)
 	var conflict *ConflictError
-	if !errors.As(err, &conflict) {
+	if errors.As(err, &conflict) {
+		ours := p.ours(ctx, head, table, conflict)
+		if ours+1 != conflict.Version {
+			return head, &BeyondError{table, conflict.Version, "is foreign, and the last one of ours is too far away or gone"}
+		}
+		at.version = ours
+	} else if err != nil || !p.unmakeable(ctx, head, table, at) {
 		return head, err
 	}
-	ours := p.ours(ctx, head, table, conflict)
-	if ours+1 != conflict.Version {
-		return head, &BeyondError{table, conflict.Version, "is foreign, and the last one of ours is too far away or gone"}
-	}
-	shown, err := p.shown(ctx, head, table, ours)
+	shown, err := p.shown(ctx, head, table, at.version)
 	if err != nil {
 		return head, err
 	}
-	v := conflict.Version
+	v := at.version + 1
 	for ; ; v++ {
 		added, there, err := p.foreign(ctx, table, v)
 		if err != nil {
@@ -61,11 +65,38 @@ func (p *Projector) Rebuild(ctx context.Context, head manifest.Snapshot, table s
 		if !there {
 			break
 		}
-		if v-ours > maxRebuild {
+		if v-at.version > maxRebuild {
 			return head, &BeyondError{table, v, "is one of more foreign versions than can be gone through"}
 		}
 		shown = append(shown, added...)
 	}
+	return p.republish(ctx, head, table, v, attempt, shown)
+}
+
+// unmakeable says whether a version that is missing cannot be made from the chain.
+func (p *Projector) unmakeable(ctx context.Context, head manifest.Snapshot, table string, at place) bool {
+	t := head.Manifest.Tables[table]
+	if Version(t.Version) <= at.version || at.seq > head.Manifest.Seq {
+		return false
+	}
+	seqs, err := p.path(ctx, head, table, at.version)
+	for _, seq := range seqs {
+		if seq >= head.Manifest.RetainFrom {
+			break
+		}
+		made, slotErr := p.slot(ctx, head, seq)
+		if slotErr != nil {
+			return false
+		}
+		if _, err = p.change(ctx, head, table, made, made); err != nil {
+			break
+		}
+	}
+	return err != nil && errors.Is(expired(head, 0, err), commit.ErrExpired)
+}
+
+// republish commits the manifest.
+func (p *Projector) republish(ctx context.Context, head manifest.Snapshot, table string, v Version, attempt manifest.Attempt, shown []string) (manifest.Snapshot, error) {
 	slices.Sort(shown)
 	out, err := p.log.Append(ctx, commit.Proposal{
 		Kind: manifest.Republish, Attempt: attempt, Base: head, Config: head.Manifest.Config,
@@ -79,7 +110,7 @@ func (p *Projector) Rebuild(ctx context.Context, head manifest.Snapshot, table s
 	}
 	delete(p.at, table)
 	delete(p.hinted, table)
-	p.logger.Info("table will be published anew", "table", table, "version", int64(v), "foreign", int64(v-conflict.Version), "seq", int64(out.Receipt.Seq()))
+	p.logger.Info("table will be published anew", "table", table, "version", int64(v), "seq", int64(out.Receipt.Seq()))
 	return out.Head, nil
 }
 
