@@ -116,7 +116,7 @@ func (w *simWorld) someBatch() []source.Range {
 // collection is a gc that keeps little.
 func (p *process) collection() func() {
 	keep := []time.Duration{0, 50 * time.Millisecond, time.Minute}[p.lots.IntN(3)]
-	log := p.log(p.store)
+	log := p.publishes(p.log(p.store), p.store)
 	gc := compact.GC{Log: log, Store: p.store, Now: p.clock.Now, Logger: p.logger()}
 	return func() {
 		p.stats.collections++
@@ -126,12 +126,12 @@ func (p *process) collection() func() {
 }
 
 func (p *process) repair() *compact.Repair {
-	return &compact.Repair{Log: p.log(p.store), Now: p.clock.Now, Logger: p.logger()}
+	return &compact.Repair{Log: p.publishes(p.log(p.store), p.store), Now: p.clock.Now, Logger: p.logger()}
 }
 
 // merge makes one file of the small ones of each table.
 func (p *process) merge() func() {
-	m := compact.Merge{Log: p.log(p.store), Store: p.store, Random: p, Now: p.clock.Now, Logger: p.logger(),
+	m := compact.Merge{Log: p.publishes(p.log(p.store), p.store), Store: p.store, Random: p, Now: p.clock.Now, Logger: p.logger(),
 		Rules: compact.Rules{FanIn: 2 + p.lots.IntN(3), Target: []int64{1 << 12, 1 << 20}[p.lots.IntN(2)]}}
 	return func() {
 		p.stats.merges++

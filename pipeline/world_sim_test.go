@@ -28,7 +28,7 @@ import (
 
 // simStats count what a simulation went through.
 type simStats struct {
-	worlds, runs, calls, batches, records, faults, kills, signals, late, collections, repairs, rewinds, appended, replaced, merges, merged int
+	worlds, runs, calls, batches, records, faults, kills, signals, late, collections, repairs, rewinds, appended, replaced, merges, merged, publications, versions int
 }
 
 func (s *simStats) add(o simStats) {
@@ -48,33 +48,36 @@ func (s *simStats) add(o simStats) {
 	s.replaced += o.replaced
 	s.merges += o.merges
 	s.merged += o.merged
+	s.publications += o.publications
+	s.versions += o.versions
 }
 
 // String prints the counts.
 func (s simStats) String() string {
-	return fmt.Sprintf("%d worlds, %d runs, %d store calls, %d batches, %d records, %d faults, %d late writes, %d kills, %d signals, %d collections, %d fences and expiries, %d rewinds, %d contents appended, %d replaced, %d compactions of %d files",
-		s.worlds, s.runs, s.calls, s.batches, s.records, s.faults, s.late, s.kills, s.signals, s.collections, s.repairs, s.rewinds, s.appended, s.replaced, s.merges, s.merged)
+	return fmt.Sprintf("%d worlds, %d runs, %d store calls, %d batches, %d records, %d faults, %d late writes, %d kills, %d signals, %d collections, %d fences and expiries, %d rewinds, %d contents appended, %d replaced, %d compactions of %d files, %d publications of %d versions",
+		s.worlds, s.runs, s.calls, s.batches, s.records, s.faults, s.late, s.kills, s.signals, s.collections, s.repairs, s.rewinds, s.appended, s.replaced, s.merges, s.merged, s.publications, s.versions)
 }
 
 // simWorld is a source and a pipeline on which invocations work side by side.
 // All lots are drawn while no invocation moves, so that a seed fixes them.
 type simWorld struct {
-	t        *testing.T
-	seed     uint64
-	lots     *rand.Rand
-	turns    *scheduler
-	clock    *clock
-	random   *random
-	store    *memstore.Store
-	source   *simSource
-	settle   time.Duration
-	timePath string
-	onChange files.OnChange // but for some runs
-	draining bool
-	receipts []acked
-	unsure   map[manifest.Attempt]bool // of processes that did not learn what became of them
-	held     []*faultstore.Store       // whose late writes have not landed
-	stats    simStats
+	t         *testing.T
+	seed      uint64
+	lots      *rand.Rand
+	turns     *scheduler
+	clock     *clock
+	random    *random
+	store     *memstore.Store
+	source    *simSource
+	settle    time.Duration
+	timePath  string
+	onChange  files.OnChange // but for some runs
+	draining  bool
+	published bool // as Delta tables, after each commit
+	receipts  []acked
+	unsure    map[manifest.Attempt]bool // of processes that did not learn what became of them
+	held      []*faultstore.Store       // whose late writes have not landed
+	stats     simStats
 }
 
 // policies are the ways to meet a changed object that do not end a run.
@@ -93,6 +96,7 @@ func newSimWorld(t *testing.T, seed uint64) *simWorld {
 		w.timePath = "{yyyy}/{MM}/{dd}"
 	}
 	w.onChange = policies[lots.IntN(len(policies))]
+	w.published = lots.IntN(3) > 0
 	w.source = &simSource{
 		lots: rand.New(rand.NewPCG(seed, 4)), dated: lots.IntN(2) == 0, bodies: map[string]map[string]string{},
 		store: memstore.New(memstore.WithShuffle(seed+1), memstore.WithClock(w.clock.Now)),
@@ -244,7 +248,7 @@ func (w *simWorld) pipeline(store, input object.Store, shard source.Shard) *pipe
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	log := w.log(store)
+	log := w.publishes(w.log(store), store)
 	log.OnCommit(func(_ context.Context, r commit.Receipt, _ manifest.Snapshot) error {
 		w.receipts = append(w.receipts, acked{r.Seq(), r.Attempt()})
 		return nil
