@@ -42,8 +42,8 @@ func TestStatisticsThatRowsDoNotHaveAreFound(t *testing.T) {
 		ids[strings.Join(l.Path, ".")] = l.Field.ID
 	}
 	type what func(s *manifest.ColumnStats)
-	min := func(text string) what { return func(s *manifest.ColumnStats) { s.Min = []byte(text) } }
-	max := func(text string) what { return func(s *manifest.ColumnStats) { s.Max = []byte(text) } }
+	least := func(text string) what { return func(s *manifest.ColumnStats) { s.Min = []byte(text) } }
+	greatest := func(text string) what { return func(s *manifest.ColumnStats) { s.Max = []byte(text) } }
 	nulls := func(s *manifest.ColumnStats) { s.Nulls++ }
 	rows, source := audit.CheckRows, audit.CheckSource
 	for _, c := range []struct {
@@ -52,38 +52,38 @@ func TestStatisticsThatRowsDoNotHaveAreFound(t *testing.T) {
 		checks audit.Check
 		want   string
 	}{
-		{"_source", max(`"Z"`), rows, "I21"}, // below "a"
-		{"_source", min(`"b"`), rows, "I21"},
+		{"_source", greatest(`"Z"`), rows, "I21"}, // below "a"
+		{"_source", least(`"b"`), rows, "I21"},
 		{"_source", nulls, rows, "I21"},
-		{"_offset", max("3"), rows, "I21"},
-		{"_offset", min("1"), rows, "I21"},
-		{"_offset", max("3"), 0, ""}, // rows are not read
+		{"_offset", greatest("3"), rows, "I21"},
+		{"_offset", least("1"), rows, "I21"},
+		{"_offset", greatest("3"), 0, ""}, // rows are not read
 		{"_rescued", nulls, source, "I21"},
-		{"_rescued", min(`"a"`), source, "I21"}, // all is null
-		{"i", min("-6"), source, "I21"},
-		{"i", min("-8"), source, "I21"},
-		{"i", max("8"), source, "I21"},
-		{"i", max("8"), rows, ""}, // not read
-		{"i", max(`"9"`), source, "I21"},
+		{"_rescued", least(`"a"`), source, "I21"}, // all is null
+		{"i", least("-6"), source, "I21"},
+		{"i", least("-8"), source, "I21"},
+		{"i", greatest("8"), source, "I21"},
+		{"i", greatest("8"), rows, ""}, // not read
+		{"i", greatest(`"9"`), source, "I21"},
 		{"i", nulls, source, "I21"},
 		{"i", func(s *manifest.ColumnStats) { s.Min, s.Max = nil, nil }, source, ""}, // less is said, and nothing wrong
-		{"f", min("-0.25"), source, "I21"},
-		{"f", max("1e299"), source, "I21"},
-		{"f", max("1e+300"), source, ""},
-		{"s", min(`"a"`), source, "I21"},
-		{"s", max(`"` + strings.Repeat("ä", 32) + `"`), source, "I21"}, // cut, it is less than what stands there
-		{"at", min(`"2026-01-01T00:00:00.001Z"`), source, "I21"},
-		{"at", max(`"2026-01-01T00:00:01.000Z"`), source, "I21"},
-		{"at", max(`"2026-01-01T00:00:01.002Z"`), source, "I21"},
-		{"ok", min("false"), source, "I21"},
-		{"d", max("123456789012345678901234567889"), source, "I21"},
-		{"d", min("-4"), source, "I21"},
-		{"cost", min("-1.24"), source, "I21"},
-		{"cost", max("7.49"), source, "I21"},
-		{"cost", max("7.50"), source, ""},
-		{"day", min(`"1970-01-01"`), source, "I21"},
-		{"day", max(`"2026-01-01"`), source, "I21"},
-		{"in.x", max(`"b"`), source, "I21"},
+		{"f", least("-0.25"), source, "I21"},
+		{"f", greatest("1e299"), source, "I21"},
+		{"f", greatest("1e+300"), source, ""},
+		{"s", least(`"a"`), source, "I21"},
+		{"s", greatest(`"` + strings.Repeat("ä", 32) + `"`), source, "I21"}, // cut, it is less than what stands there
+		{"at", least(`"2026-01-01T00:00:00.001Z"`), source, "I21"},
+		{"at", greatest(`"2026-01-01T00:00:01.000Z"`), source, "I21"},
+		{"at", greatest(`"2026-01-01T00:00:01.002Z"`), source, "I21"},
+		{"ok", least("false"), source, "I21"},
+		{"d", greatest("123456789012345678901234567889"), source, "I21"},
+		{"d", least("-4"), source, "I21"},
+		{"cost", least("-1.24"), source, "I21"},
+		{"cost", greatest("7.49"), source, "I21"},
+		{"cost", greatest("7.50"), source, ""},
+		{"day", least(`"1970-01-01"`), source, "I21"},
+		{"day", greatest(`"2026-01-01"`), source, "I21"},
+		{"in.x", greatest(`"b"`), source, "I21"},
 		{"in.x", nulls, source, "I21"},
 	} {
 		w := good.clone(t)

@@ -114,10 +114,10 @@ func (q *Queue) Letters(ctx context.Context, f Filter, visit func(*record.DeadLe
 		return err
 	}
 	live, err := q.live(ctx, head)
-	if err != nil {
-		return err
+	if err == nil {
+		err = q.visit(ctx, live, f, func(_ int, l *record.DeadLetter) error { return visit(l) })
 	}
-	return q.visit(ctx, live, f, func(_ int, l *record.DeadLetter) error { return visit(l) })
+	return q.Log.Absent(ctx, head, head, err)
 }
 
 // visit goes through the letters of files that the filter chooses; at is the

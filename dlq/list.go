@@ -57,7 +57,7 @@ func (q *Queue) List(ctx context.Context, f Filter) (Summary, error) {
 	}
 	live, err := q.live(ctx, head)
 	if err != nil {
-		return Summary{}, err
+		return Summary{}, q.Log.Absent(ctx, head, head, err)
 	}
 	s := Summary{Seq: head.Manifest.Seq, Groups: []Group{}, Sources: []SourceCount{}, Quarantined: []Quarantined{}}
 	groups, sources := map[[2]string]*Group{}, map[string]int64{}
@@ -90,5 +90,5 @@ func (q *Queue) List(ctx context.Context, f Filter) (Summary, error) {
 	if n := len(s.Sources); n > maxSources {
 		s.Sources, s.Others = s.Sources[:maxSources], int64(n-maxSources)
 	}
-	return s, err
+	return s, q.Log.Absent(ctx, head, head, err)
 }

@@ -84,17 +84,21 @@ func (w *world) source(input object.Store) *files.Source {
 
 var config = manifest.Config{Hash: "c1", Source: "mem://in", Format: "auto", RecordID: "position", Table: "events", Dead: "events_dead"}
 
-// run lets the pipeline consume what is there.
-func (w *world) run() pipeline.Report {
-	w.t.Helper()
+// pipeline wires a run.
+func (w *world) pipeline() *pipeline.Pipeline {
 	w.consumed = w.limits
 	l, src := w.log(), w.source(w.input)
-	p := &pipeline.Pipeline{
+	return &pipeline.Pipeline{
 		Log: l, Store: w.store, Source: src, Input: w.input, Set: src.NewSet(l), Config: w.config, Table: "events", Dead: "events_dead",
 		Rules: schema.Rules{MinRecords: 1}, Record: w.limits, Format: w.format, Budget: batch.Budget{Ratio: 1}, FileBytes: 128 << 20,
 		Clock: w.clock, Random: w.random, Logger: slog.New(slog.DiscardHandler),
 	}
-	rep, err := p.Run(w.t.Context(), pipeline.Options{})
+}
+
+// run lets the pipeline consume what is there.
+func (w *world) run() pipeline.Report {
+	w.t.Helper()
+	rep, err := w.pipeline().Run(w.t.Context(), pipeline.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
