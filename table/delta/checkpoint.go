@@ -24,7 +24,7 @@ const (
 // checkpoint sees to it that the last version which should have a checkpoint has
 // one and is named by the hint, or a later one. It also repairs the hint of a slower
 // projector.
-func (p *Projector) checkpoint(ctx context.Context, head manifest.Snapshot, table string, begun time.Time) error {
+func (p *Projector) checkpoint(ctx context.Context, head manifest.Snapshot, table string) error {
 	at := Version(head.Manifest.Tables[table].Version)
 	due := at - at%checkpointEvery
 	if due == 0 {
@@ -48,7 +48,7 @@ func (p *Projector) checkpoint(ctx context.Context, head manifest.Snapshot, tabl
 	if err != nil {
 		return err
 	}
-	return p.putHint(ctx, table, h, begun)
+	return p.putHint(ctx, table, h)
 }
 
 // putCheckpoint puts the checkpoint of a version, if absent, and returns its hint.
@@ -79,8 +79,8 @@ func (p *Projector) putCheckpoint(ctx context.Context, head manifest.Snapshot, t
 }
 
 // putHint names a checkpoint that is there, unless it is late.
-func (p *Projector) putHint(ctx context.Context, table string, h Hint, begun time.Time) error {
-	if late := p.clock.Now().Sub(begun); late >= hintWithin {
+func (p *Projector) putHint(ctx context.Context, table string, h Hint) error {
+	if late := p.clock.Now().Sub(p.begun); late >= hintWithin {
 		p.logger.Warn("hint not written: the next run writes it", "table", table, "version", int64(h.Version), "after", late)
 		return nil
 	}

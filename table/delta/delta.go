@@ -51,6 +51,7 @@ type Projector struct {
 	clock  commit.Clock
 	logger *slog.Logger
 
+	begun  time.Time          // of the Publish under way
 	at     map[string]place   // where each Delta log is known to end
 	hinted map[string]Version // what _last_checkpoint says, by table
 	slots  map[manifest.Seq]manifest.Snapshot
@@ -108,7 +109,7 @@ func (e *ConflictError) Error() string {
 //  3. put a checkpoint, if absent, of a version that is there;
 //  4. put the hint that names it.
 func (p *Projector) Publish(ctx context.Context, head manifest.Snapshot) ([]State, error) {
-	begun := p.clock.Now()
+	p.begun = p.clock.Now()
 	if err := p.sync(ctx, p.log.Layout().Manifests()); err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (p *Projector) Publish(ctx context.Context, head manifest.Snapshot) ([]Stat
 	var failed []error
 	for _, table := range slices.Sorted(maps.Keys(head.Manifest.Tables)) {
 		s := State{Table: table, Chain: Version(head.Manifest.Tables[table].Version)}
-		err := p.roll(ctx, head, &s, begun)
+		err := p.roll(ctx, head, &s)
 		if err != nil && !errors.As(err, &s.Conflict) {
 			err = fmt.Errorf("publish table %s: %w", table, err)
 		}
@@ -127,7 +128,7 @@ func (p *Projector) Publish(ctx context.Context, head manifest.Snapshot) ([]Stat
 
 // roll brings one table up to head. Where what is remembered no longer holds,
 // because others wrote and the table was published anew, it looks again.
-func (p *Projector) roll(ctx context.Context, head manifest.Snapshot, s *State, begun time.Time) error {
+func (p *Projector) roll(ctx context.Context, head manifest.Snapshot, s *State) error {
 	if s.Projected = -1; s.Chain < 0 {
 		return nil
 	}
@@ -135,7 +136,7 @@ func (p *Projector) roll(ctx context.Context, head manifest.Snapshot, s *State, 
 		err := p.rollFrom(ctx, head, s, at)
 		var conflict *ConflictError
 		if !errors.As(err, &conflict) {
-			return p.complete(ctx, head, s, at, begun, err)
+			return err
 		}
 		delete(p.at, s.Table)
 	}
@@ -149,14 +150,21 @@ func (p *Projector) roll(ctx context.Context, head manifest.Snapshot, s *State, 
 			return err
 		}
 	}
-	return p.complete(ctx, head, s, at, begun, p.rollFrom(ctx, head, s, at))
+	return p.rollFrom(ctx, head, s, at)
 }
 
-// rollFrom puts the versions after a place.
+// rollFrom puts the versions after a place, and sees to the checkpoint. Where no
+// version was missing it does so only if the last one should have a checkpoint: what
+// an earlier run owes is paid with the next version.
 func (p *Projector) rollFrom(ctx context.Context, head manifest.Snapshot, s *State, at place) error {
 	s.Projected, p.at[s.Table] = at.version, at
-	if at.version == s.Chain || at.seq > head.Manifest.Seq {
-		return nil // nothing is new, or a newer head was projected
+	switch {
+	case at.seq > head.Manifest.Seq:
+		return nil // a newer head was projected
+	case at.version == s.Chain && s.Chain%checkpointEvery > 0:
+		return nil
+	case at.version == s.Chain:
+		return p.checkpoint(ctx, head, s.Table)
 	}
 	seqs, err := p.path(ctx, head, s.Table, at.version)
 	if err != nil {
@@ -170,17 +178,7 @@ func (p *Projector) rollFrom(ctx context.Context, head manifest.Snapshot, s *Sta
 		p.at[s.Table] = place{s.Projected, seq}
 	}
 	p.logger.Info("table published", "table", s.Table, "version", int64(s.Projected), "versions", len(seqs))
-	return nil
-}
-
-// complete sees to the checkpoint when the versions are put. Where none was, it looks
-// for one only if the last version should have one: what an earlier run owes is paid
-// with the next version.
-func (p *Projector) complete(ctx context.Context, head manifest.Snapshot, s *State, from place, begun time.Time, err error) error {
-	if err != nil || s.Projected != s.Chain || s.Projected == from.version && s.Chain%checkpointEvery > 0 {
-		return err
-	}
-	return p.checkpoint(ctx, head, s.Table, begun)
+	return p.checkpoint(ctx, head, s.Table)
 }
 
 // Status says where every table stands, by name. It changes nothing.

@@ -122,6 +122,18 @@ func TestRebuild_BesideRivals(t *testing.T) {
 	}
 }
 
+// TestRebuild_WhereNothingIsWrong changes nothing, also where versions wait.
+func TestRebuild_WhereNothingIsWrong(t *testing.T) {
+	l, store := clone(story(t))
+	for range 2 {
+		before := len(store.Objects())
+		if head, err := l.rebuild(l.head()); err != nil || head.Manifest.Seq != l.head().Manifest.Seq || len(store.Objects()) != before {
+			t.Errorf("manifest %d, %v", head.Manifest.Seq, err)
+		}
+		l.publish()
+	}
+}
+
 // TestRebuild_WhatCannotBeUndone leaves everything as it is.
 func TestRebuild_WhatCannotBeUndone(t *testing.T) {
 	for name, body := range map[string]string{
