@@ -72,6 +72,13 @@ func (d *dictionary) grow() {
 	}
 }
 
+// memory is how many bytes the dictionary takes: of short values what finds them
+// takes most.
+func (d *dictionary) memory() int {
+	const offset, slot = 4, 8
+	return len(d.plain) + offset*len(d.offsets) + slot*len(d.slots)
+}
+
 // pays says whether the dictionary is still worth having: it is not once more
 // than half of the values are distinct or it has grown too large.
 func (d *dictionary) pays() bool {

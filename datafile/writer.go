@@ -120,7 +120,7 @@ func (w *Writer) relieve() error {
 	for _, c := range w.chunks {
 		pages += c.pending()
 		if c.dict != nil {
-			dictionaries += len(c.dict.plain)
+			dictionaries += c.dict.memory()
 		}
 	}
 	pagesMax, dictionariesMax := w.opts.OpenBytes, 2*w.opts.OpenBytes
@@ -135,7 +135,7 @@ func (w *Writer) relieve() error {
 				return err
 			}
 		}
-		if dictionaries > dictionariesMax && c.dict != nil && len(c.dict.plain) > dictionariesMax/share {
+		if dictionaries > dictionariesMax && c.dict != nil && c.dict.memory() > dictionariesMax/share {
 			return c.leaveDictionary(e)
 		}
 		return nil

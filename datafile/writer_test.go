@@ -2,9 +2,14 @@ package datafile_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/parquet-go/parquet-go"
 
 	"batcher/column"
 	"batcher/datafile"
@@ -128,6 +133,51 @@ func TestWriterReportsItsOutputsError(t *testing.T) {
 		}
 		if !errors.Is(err, errFull) {
 			t.Fatalf("after %d of %d bytes: %v", n, len(file), err)
+		}
+	}
+}
+
+// TestDictionariesOfShortValuesAreBounded writes columns whose dictionaries hold
+// little text, yet take more memory together than they may: what finds a value
+// counts.
+func TestDictionariesOfShortValuesAreBounded(t *testing.T) {
+	const columns, values, rounds = 200, 500, 4
+	s := &schema.Schema{LastID: schema.LastReserved}
+	b := &column.Block{Schema: s, Rows: values}
+	for i := range columns {
+		s.LastID++
+		s.Fields = append(s.Fields, schema.Field{ID: s.LastID, Name: fmt.Sprintf("c%d", i), Key: "k", Type: schema.Type{Kind: schema.String}})
+		s.Fields[i].Key = s.Fields[i].Name
+		v := &column.Vector{Kind: schema.String, MaxDef: 1, Def: bytes.Repeat([]byte{1}, values), Values: values}
+		for n := range values {
+			text := strconv.Itoa(n)
+			v.Plain = append(binary.LittleEndian.AppendUint32(v.Plain, uint32(len(text))), text...)
+		}
+		b.Columns = append(b.Columns, v)
+	}
+	for open, want := range map[int]bool{8 << 20: true, 512 << 10: false} { // 0.7 MB of text, 2.8 MB in all
+		var out bytes.Buffer
+		w := datafile.NewWriter(&out, datafile.Options{OpenBytes: open})
+		for range rounds {
+			if err := w.Write(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := parquet.OpenFile(bytes.NewReader(out.Bytes()), int64(out.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := 0
+		for _, c := range f.Metadata().RowGroups[0].Columns {
+			if c.MetaData.TotalUncompressedSize > 8<<10 { // 6 KiB with one
+				plain++
+			}
+		}
+		if all := plain == 0; all != want {
+			t.Errorf("%d bytes open: %d of %d columns without a dictionary", open, plain, columns)
 		}
 	}
 }
