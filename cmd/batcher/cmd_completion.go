@@ -62,7 +62,7 @@ func verbArguments(app *cli.App, verb string) []string {
 	case "dlq":
 		return dlqActions
 	case "ddl":
-		return engines[:1]
+		return engines
 	case "help":
 		return verbNames(app)
 	}

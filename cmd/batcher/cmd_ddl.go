@@ -9,12 +9,12 @@ import (
 	"batcher/manifest"
 )
 
-// engines are those that the documentation names. This version knows the first.
-var engines = []string{"duckdb", "athena", "spark", "trino", "clickhouse"}
+// engines are those that scripts are written for.
+var engines = []string{duckdbEngine, "athena", "spark", "trino", "clickhouse"}
 
 // ddlOptions say for which engine a script is written.
 type ddlOptions struct {
-	Engine      string        // duckdb
+	Engine      string        // one of engines
 	NoExtension bool          // plain read_parquet instead of an extension
 	At          *manifest.Seq // nil: the head
 	LatestBy    string        // column of a view with the newest row of each value; "": none
@@ -24,9 +24,9 @@ func (s *shell) ddlCommand() *cli.Command {
 	return s.command(cli.Command{
 		Name:      "ddl",
 		Usage:     "write a script that opens the tables in an engine",
-		ArgsUsage: "duckdb",
+		ArgsUsage: strings.Join(engines, "|"),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{DisableDefaultText: true, Name: "no-extension", Usage: "plain read_parquet, which needs no extension"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "no-extension", Usage: "duckdb: plain read_parquet, which needs no extension"},
 			atSeqFlag(),
 			&cli.StringFlag{Name: "latest-by", Usage: "also a view with the newest row of each value of `COLUMN`"},
 		},
@@ -39,8 +39,8 @@ func (s *shell) ddlCommand() *cli.Command {
 		switch {
 		case !slices.Contains(engines, engine):
 			return nil, usageError("engines: "+strings.Join(engines, ", "), "unknown engine %q", engine)
-		case engine != engines[0]:
-			return nil, usageError("", "ddl %s is not supported by this version", engine)
+		case engine != duckdbEngine && c.Bool("no-extension"):
+			return nil, usageError("", "--no-extension is for duckdb, not for %s", engine)
 		}
 		at, err := atFlag(c)
 		return body(s.verbs.DDL, ddlOptions{Engine: engine, NoExtension: c.Bool("no-extension"), At: at, LatestBy: c.String("latest-by")}), err

@@ -5,93 +5,280 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"batcher/config"
 	"batcher/manifest"
 	"batcher/schema"
+	"batcher/table/delta"
 )
 
-// latest writes the view with the newest row of each value of a column. Which batch
-// brought a row does not stand in it, and compaction mixes the files of batches, so
-// newest is told from the row alone: by event time where the pipeline has one, and by
-// the record's id between equals and where it has none.
-func (r *rooms) latest(ctx context.Context, b *strings.Builder, at manifest.Snapshot, column string) error {
-	table := string(r.cfg.Table)
-	s, err := r.log.LoadSchema(ctx, at.Manifest.Tables[table].Schema)
+// script is what a script says, whatever the engine: which tables there are, as of
+// when, and how they are reached.
+type script struct {
+	pipeline string
+	store    config.Location
+	bucket   bucketAccess // of a store in a bucket
+	at       manifest.Snapshot
+	pinned   *manifest.Seq // --at: the tables as they were after this manifest; nil: as they come
+	tables   []opened      // the main one first
+	newest   *newest       // nil: no view of newest rows
+}
+
+// opened is one table of a script.
+type opened struct {
+	name    string // of the pipeline
+	as      string // in the engine
+	table   manifest.Table
+	schema  *schema.Schema
+	version delta.Version // that readers see; -1: no Delta log yet, because nothing was written to it
+	note    string        // what its readers ought to know; "": nothing
+}
+
+// newest is the view with the newest row of each value of a column of the main table.
+type newest struct {
+	as    string
+	by    string   // column
+	event []string // path of the event time; nil: there is none
+}
+
+// writers write the script of each engine. They refuse what the engine cannot do.
+var writers = map[string]func(*script) (string, error){
+	duckdbEngine: duckdbScript, "athena": athenaScript, "spark": sparkScript, "trino": trinoScript, "clickhouse": clickhouseScript,
+}
+
+// ddl is the verb ddl: a script that opens the tables in an engine, through their Delta
+// logs or, in DuckDB, also over exactly the files that the chain names.
+func ddl(ctx context.Context, c *call, o ddlOptions) error {
+	r, err := open(ctx, c, wiring{})
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(s.Fields, func(f schema.Field) bool { return f.Name == column }) {
-		return usageError("batcher schema show lists the columns", "--latest-by: table %s has no column %q", table, column)
+	if !o.NoExtension && r.delta == nil {
+		return usageError(withoutDelta(o.Engine), "the pipeline file publishes no Delta tables, which %s would read", o.Engine)
 	}
-	order, newest := "_source DESC, _offset DESC", "the largest _source, then the largest _offset"
-	if at := r.eventColumn(s); at != "" {
-		order, newest = at+" DESC NULLS LAST, "+order, "the largest "+at+", then "+newest
+	s, err := r.script(ctx, c, o)
+	if err != nil {
+		return err
 	}
-	fmt.Fprintf(b, "-- The newest row is the one with %s.\n", newest)
-	fmt.Fprintf(b, "CREATE OR REPLACE TEMP VIEW %s AS SELECT * FROM %s QUALIFY row_number() OVER (PARTITION BY %s ORDER BY %s) = 1;\n",
-		ident(table+"_latest"), ident(table), ident(column), order)
-	return nil
+	var text string
+	if o.NoExtension {
+		text, err = r.plainScript(ctx, s)
+	} else if err = r.versions(ctx, s); err == nil {
+		text, err = writers[o.Engine](s)
+	}
+	if err != nil {
+		return err
+	}
+	return printTo(c.Stdout, text)
 }
 
-// eventColumn is the event time in SQL, or "" where the pipeline has none or no batch
-// brought one yet.
-func (r *rooms) eventColumn(s *schema.Schema) string {
-	if r.cfg.EventTime == nil {
-		return ""
+// withoutDelta is what to do where a table has no Delta log that an engine can read.
+func withoutDelta(engine string) string {
+	if engine == duckdbEngine {
+		return "publish: [delta], or add --no-extension: read_parquet over the files that the chain names"
 	}
-	var path []string
+	return "publish: [delta]"
+}
+
+// script gathers what stands in the chain.
+func (r *rooms) script(ctx context.Context, c *call, o ddlOptions) (*script, error) {
+	at, err := r.at(ctx, o.At)
+	if err != nil {
+		return nil, err
+	}
+	s := &script{pipeline: string(r.cfg.Name), store: r.cfg.Store, bucket: accessOf(r.cfg.S3, c.Environ), at: at, pinned: o.At}
+	main := string(r.cfg.Table)
+	others := slices.DeleteFunc(sortedKeys(at.Manifest.Tables), func(name string) bool { return name == main })
+	for _, name := range append([]string{main}, others...) {
+		_, t, err := r.table(at, name)
+		if err != nil {
+			return nil, err
+		}
+		columns, err := r.log.LoadSchema(ctx, t.Schema)
+		if err != nil {
+			return nil, err
+		}
+		s.tables = append(s.tables, opened{name: name, table: t, schema: columns, version: -1})
+	}
+	if o.LatestBy == "" {
+		return s, nil
+	}
+	columns := s.tables[0].schema
+	if !slices.ContainsFunc(columns.Fields, func(f schema.Field) bool { return f.Name == o.LatestBy }) {
+		return nil, usageError("batcher schema show lists the columns", "--latest-by: table %s has no column %q", main, o.LatestBy)
+	}
+	s.newest = &newest{by: o.LatestBy, event: r.eventPath(columns)}
+	return s, nil
+}
+
+// eventPath leads to the event time; nil where the pipeline has none or no batch
+// brought one yet.
+func (r *rooms) eventPath(s *schema.Schema) (path []string) {
+	if r.cfg.EventTime == nil {
+		return nil
+	}
 	fields := s.Fields
 	for _, step := range r.cfg.EventTime.Field.Place {
 		i := slices.IndexFunc(fields, func(f schema.Field) bool { return f.Key == step.Key })
 		if i < 0 || step.Element {
-			return ""
+			return nil
 		}
-		path = append(path, ident(fields[i].Name))
+		path = append(path, fields[i].Name)
 		if t := fields[i].Type; t.Kind == schema.Struct {
 			fields = t.Fields
 		} else {
 			fields = nil
 		}
 	}
-	return strings.Join(path, ".")
+	return path
 }
 
-// emptyView writes the view of a table without files: no rows, with the columns of a
-// table that has some, so that no query of the script's user fails on it.
-func (r *rooms) emptyView(ctx context.Context, b *strings.Builder, t manifest.Table, name string) error {
-	s, err := r.log.LoadSchema(ctx, t.Schema)
+// versions finds what readers of the Delta logs see of each table.
+func (r *rooms) versions(ctx context.Context, s *script) (err error) {
+	if s.pinned != nil {
+		for i := range s.tables {
+			if s.tables[i].version, err = r.delta.Shows(ctx, s.at, s.tables[i].name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	states, err := r.delta.Status(ctx, s.at)
 	if err != nil {
 		return err
 	}
-	columns := []string{"NULL::VARCHAR AS _id"}
-	for _, f := range s.Fields {
-		columns = append(columns, "NULL::"+duckType(f.Type)+" AS "+ident(f.Name))
+	for _, state := range states {
+		i := slices.IndexFunc(s.tables, func(t opened) bool { return t.name == state.Table })
+		if err := s.tables[i].shows(state); err != nil {
+			return err
+		}
 	}
-	fmt.Fprintf(b, "CREATE OR REPLACE TEMP VIEW %s AS SELECT %s WHERE false;\n", ident(name), strings.Join(columns, ", "))
 	return nil
 }
 
-// duckTypes are what DuckDB makes of the flat kinds when it reads them from a file.
-var duckTypes = map[schema.Kind]string{
-	schema.Bool: "BOOLEAN", schema.Int32: "INTEGER", schema.Int64: "BIGINT", schema.Float64: "DOUBLE",
-	schema.String: "VARCHAR", schema.JSON: "VARCHAR", schema.Bytes: "BLOB", schema.Date: "DATE", schema.Timestamp: "TIMESTAMPTZ",
+// shows puts down what readers of the Delta log see.
+func (t *opened) shows(state delta.State) error {
+	switch t.version = state.Projected; {
+	case state.Chain < 0:
+	case state.Conflict != nil:
+		t.version = max(t.version, 0)
+		t.note = fmt.Sprintf("%s: readers see what others wrote, until batcher publish --rebuild restores it", state.Conflict)
+	case state.Projected < 0:
+		return usageError("batcher publish does it", "table %s is not published yet", t.name)
+	case state.Lag() > 0:
+		t.note = fmt.Sprintf("Readers of %s see version %d, the chain has version %d: batcher publish brings it up.", t.name, state.Projected, state.Chain)
+	}
+	return nil
 }
 
-// duckType is a type in the SQL of DuckDB.
-func duckType(t schema.Type) string {
-	switch t.Kind {
-	case schema.Decimal:
-		return fmt.Sprintf("DECIMAL(%d,%d)", t.Precision, t.Scale)
-	case schema.List:
-		return duckType(t.Fields[0].Type) + "[]"
-	case schema.Map:
-		return fmt.Sprintf("MAP(%s, %s)", duckType(t.Fields[0].Type), duckType(t.Fields[1].Type))
-	case schema.Struct:
-		parts := make([]string, len(t.Fields))
-		for i, f := range t.Fields {
-			parts[i] = ident(f.Name) + " " + duckType(f.Type)
+// begin begins a script with what it is about.
+func (s *script) begin(b *strings.Builder) {
+	m := s.at.Manifest
+	remark(b, "Tables of pipeline %s as of manifest %d, committed %s.", s.pipeline, int64(m.Seq), m.CreatedAt.UTC().Format(time.RFC3339))
+	for _, t := range s.tables {
+		if t.note != "" {
+			remark(b, "%s", t.note)
 		}
-		return "STRUCT(" + strings.Join(parts, ", ") + ")"
 	}
-	return duckTypes[t.Kind]
 }
+
+// rename gives the tables and the view their names in the engine, no two the same.
+func (s *script) rename(name func(string) string) {
+	taken := map[string]bool{}
+	free := func(wish string) string {
+		for taken[wish] {
+			wish += "_"
+		}
+		taken[wish] = true
+		return wish
+	}
+	for i := range s.tables {
+		s.tables[i].as = free(name(s.tables[i].name))
+	}
+	if s.newest != nil {
+		s.newest.as = free(s.tables[0].as + "_latest")
+	}
+}
+
+// database holds the tables in engines that keep them in one: it is named after the
+// pipeline.
+func (s *script) database() string { return underscored(s.pipeline) }
+
+// kept is the name of a table in an engine that keeps names for later, and of a view
+// of what it was once.
+func (s *script) kept(name func(string) string) func(string) string {
+	return func(table string) string {
+		if s.pinned == nil {
+			return name(table)
+		}
+		return fmt.Sprintf("%s_at_%d", name(table), int64(*s.pinned))
+	}
+}
+
+// missing says of a table that there is nothing to be opened.
+func (s *script) missing(b *strings.Builder, t opened) {
+	if s.pinned != nil {
+		remark(b, "Nothing was written to %s by then.", t.name)
+		return
+	}
+	remark(b, "%s has no Delta log: nothing was written to it yet. Run this again when something is.", t.name)
+}
+
+// order is by what a row is newer than another, in SQL. Which batch brought a row does
+// not stand in it, and compaction mixes the files of batches, so newest is told from the
+// row alone: by event time where the pipeline has one, and by the record's id between
+// equals and where it has none.
+func (n newest) order(b *strings.Builder, quote func(string) string) string {
+	order, told := quote(schema.SourceName)+" DESC, "+quote(schema.OffsetName)+" DESC", "the largest _source, then the largest _offset"
+	if n.event != nil {
+		path := make([]string, len(n.event))
+		for i, name := range n.event {
+			path[i] = quote(name)
+		}
+		at := strings.Join(path, ".")
+		order, told = at+" DESC NULLS LAST, "+order, "the largest "+at+", then "+told
+	}
+	remark(b, "The newest row is the one with %s.", told)
+	return order
+}
+
+// qualified is the query of the newest rows in an engine that has QUALIFY.
+func (n newest) qualified(b *strings.Builder, quote func(string) string, from string) string {
+	return fmt.Sprintf("SELECT * FROM %s QUALIFY row_number() OVER (PARTITION BY %s ORDER BY %s) = 1", from, quote(n.by), n.order(b, quote))
+}
+
+// ranked is the query of the newest rows in an engine that has no QUALIFY. It names the
+// columns, as they are now.
+func (n newest) ranked(b *strings.Builder, quote func(string) string, from string, columns *schema.Schema) string {
+	var names []string
+	rank := "_rank"
+	for _, f := range columns.Fields {
+		names = append(names, quote(f.Name))
+		if strings.HasPrefix(f.Name, rank) {
+			rank = f.Name + "_"
+		}
+	}
+	order := n.order(b, quote)
+	remark(b, "It has the columns of today: create it again after a new one.")
+	return fmt.Sprintf("SELECT %s FROM (SELECT *, row_number() OVER (PARTITION BY %s ORDER BY %s) AS %s FROM %s) AS ranked WHERE %[4]s = 1",
+		strings.Join(names, ", "), quote(n.by), order, quote(rank), from)
+}
+
+// remark writes a line of comment; what strangers chose cannot leave it.
+func remark(b *strings.Builder, format string, args ...any) {
+	b.WriteString("-- " + printable(fmt.Sprintf(format, args...)) + "\n")
+}
+
+// ident and literal quote names and text as SQL has it.
+func ident(s string) string   { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// ticked and slashed quote names and text for the engines that follow Hive or MySQL.
+func ticked(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }
+func slashed(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}
+
+// underscored is a name for catalogs that take letters, digits and _ only.
+func underscored(s string) string { return strings.ReplaceAll(s, "-", "_") }

@@ -93,6 +93,7 @@ var rules = []struct {
 	{isA[config.Errors], exitConfig, ""},
 	{is(commit.ErrDamaged), exitDamaged, "nothing was written; batcher verify says more"},
 	{isA[*delta.BeyondError], exitUnavailable, "copy the table to another name, or take its _delta_log away by hand and publish it anew"},
+	{isA[*delta.UnshownError], exitUsage, "batcher publish brings the tables up; ddl duckdb --no-extension reads the files of any manifest"},
 	{isA[*delta.ConflictError], exitUnavailable, "batcher publish --rebuild restores the table; what the foreign commits changed is undone"},
 	{isA[*compact.ImplausibleError], exitDamaged, "batcher verify first; if the garbage is real, delete it by hand"},
 	{isA[*batch.BudgetError], exitBadRecords, "batcher run --accept-bad commits it once; dead_letters.fail_above sets the budget"},
