@@ -193,6 +193,11 @@ func (p *typedParser) value(c *typed.Cursor, n *node, rep, def uint8) bool {
 	if !p.render(from, c) {
 		return false
 	}
+	if beyondYears(v.Tag, n.kind) {
+		p.null(n, rep, def)
+		p.path = n.appendPath(p.path[:0])
+		return p.rescue(misfit{at: n, reason: wrongType, saw: schema.SawText}, p.text)
+	}
 	isText := v.Tag == typed.String && !n.pinned || v.Tag == typed.Bytes || isObject || v.Tag == typed.List
 	switch {
 	case n.kind == schema.JSON:
@@ -202,6 +207,12 @@ func (p *typedParser) value(c *typed.Cursor, n *node, rep, def uint8) bool {
 		return p.misfit(p.text, 0, n, rep, def) >= 0
 	}
 	return p.scanner.value(p.text, 0, n, rep, def) >= 0
+}
+
+// beyondYears says whether a value that a column did not take is an instant or a day
+// outside of its years. It is of the column's own type, which no such value changes.
+func beyondYears(tag typed.Tag, k schema.Kind) bool {
+	return k == schema.Timestamp && (tag == typed.Timestamp || tag == typed.Far) || k == schema.Date && tag == typed.Date
 }
 
 // inYears says whether a timestamp column takes an instant.

@@ -198,6 +198,20 @@ func TestTypedRecordsThatCannotBecomeRows(t *testing.T) {
 }
 
 // TestTypedContainersThatBreak are refused as a whole.
+// TestTypedInstantsBeyondAColumnCostLittle has timestamps and dates outside of the
+// years of columns that are not published: none makes the decoder think again.
+func TestTypedInstantsBeyondAColumnCostLittle(t *testing.T) {
+	const fields = `{"name":"d","type":{"type":"int","logicalType":"date"}},{"name":"m","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"u","type":{"type":"long","logicalType":"timestamp-micros"}}`
+	row := long(math.MaxInt32) + long(math.MaxInt64) + long(math.MaxInt64)
+	allocs := func(n int) float64 {
+		body := avroHead(`{"type":"record","name":"r","fields":[`+fields+`]}`) + long(int64(n+1)) + text(strings.Repeat(long(0), 3)+strings.Repeat(row, n)) + avroMarker
+		return testing.AllocsPerRun(1, func() { decodeAs(t, record.Format{Kind: record.Avro}, body) })
+	}
+	if perRecord := (allocs(60000) - allocs(40000)) / 20000; perRecord > 0.1 {
+		t.Errorf("%.3f allocations per record", perRecord)
+	}
+}
+
 // TestTypedRecordsThatAreTooLongAreKeptAsJSON has records that are longer than
 // allowed in their container, one of them shorter as JSON, and one nested.
 func TestTypedRecordsThatAreTooLongAreKeptAsJSON(t *testing.T) {
