@@ -201,10 +201,11 @@ func TestTypedRecordsThatCannotBecomeRows(t *testing.T) {
 // TestTypedInstantsBeyondAColumnCostLittle has timestamps and dates outside of the
 // years of columns that are not published: none makes the decoder think again.
 func TestTypedInstantsBeyondAColumnCostLittle(t *testing.T) {
-	const fields = `{"name":"d","type":{"type":"int","logicalType":"date"}},{"name":"m","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"u","type":{"type":"long","logicalType":"timestamp-micros"}}`
-	row := long(math.MaxInt32) + long(math.MaxInt64) + long(math.MaxInt64)
+	const fields = `{"name":"d","type":{"type":"int","logicalType":"date"}},{"name":"m","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"u","type":{"type":"long","logicalType":"timestamp-micros"}},{"name":"pad","type":"string"}`
+	pad := text(strings.Repeat("x", 200))
+	row := long(math.MaxInt32) + long(math.MaxInt64) + long(math.MaxInt64) + pad
 	allocs := func(n int) float64 {
-		body := avroHead(`{"type":"record","name":"r","fields":[`+fields+`]}`) + long(int64(n+1)) + text(strings.Repeat(long(0), 3)+strings.Repeat(row, n)) + avroMarker
+		body := avroHead(`{"type":"record","name":"r","fields":[`+fields+`]}`) + long(int64(n+1)) + text(strings.Repeat(long(0), 3)+pad+strings.Repeat(row, n)) + avroMarker
 		return testing.AllocsPerRun(1, func() { decodeAs(t, record.Format{Kind: record.Avro}, body) })
 	}
 	if perRecord := (allocs(60000) - allocs(40000)) / 20000; perRecord > 0.1 {
