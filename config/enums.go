@@ -180,7 +180,7 @@ func (Compression) later() map[string]string { return nil }
 // Format is a table format that the chain can be projected into.
 type Format string
 
-// The formats.
+// FormatDelta is Delta Lake.
 const FormatDelta Format = "delta"
 
 func (Format) words() []string          { return []string{"delta"} }

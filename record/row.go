@@ -38,7 +38,8 @@ func (r *row) cut(text []byte, d *Dialect, newline int) (end int, ends bool) {
 	r.cells, r.wrong = r.cells[:0], fault{}
 	signs := d.signs(newline)
 	from := 0 // where the cell at hand begins
-	for i, next := 0, 0; i < len(text); i = next {
+	var next int
+	for i := 0; i < len(text); i = next {
 		next = i + 8
 		for found := signs.in(word(text, i)); found != 0; found &= found - 1 {
 			at := i + bits.TrailingZeros64(found)>>3

@@ -26,7 +26,7 @@ const manifestsBack = 10
 // density is that of the newest batch that read an object as a whole: of a part, the
 // stored bytes are not known.
 func (r *rooms) density(ctx context.Context, head manifest.Snapshot) (density, error) {
-	s, err := head, error(nil)
+	s := head
 	for range manifestsBack {
 		if b := s.Manifest.Batch; b != nil {
 			if err := r.log.LoadLists(ctx, s.Manifest); err != nil {
@@ -39,9 +39,11 @@ func (r *rooms) density(ctx context.Context, head manifest.Snapshot) (density, e
 		if s.Manifest.Seq == 0 || s.Manifest.Seq <= head.Manifest.RetainFrom {
 			break
 		}
-		if s, err = r.log.Slot(ctx, s.Manifest.Seq-1); err != nil {
+		before, err := r.log.Slot(ctx, s.Manifest.Seq-1)
+		if err != nil {
 			return density{}, err
 		}
+		s = before
 	}
 	return density{}, nil
 }

@@ -10,10 +10,7 @@ import (
 // TestRequestsDoNotGrowWithHistory plays 2,000 batches, with compactions, expiries and
 // publishing, and wants the same requests at three lengths.
 func TestRequestsDoNotGrowWithHistory(t *testing.T) {
-	w, err := newWorld()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newWorld()
 	costs := map[string][]cost{}
 	for _, mark := range []int{10, 200, 2000} {
 		if err := w.grow(t.Context(), mark); err != nil {

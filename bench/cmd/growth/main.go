@@ -45,10 +45,7 @@ func start(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	w, err := newWorld()
-	if err != nil {
-		return err
-	}
+	w := newWorld()
 	var rows []row
 	for _, mark := range s.marks {
 		if err := w.grow(ctx, mark); err != nil {

@@ -54,15 +54,15 @@ func (c cost) String() string {
 	if c.List > 0 {
 		out += fmt.Sprintf(", %.3g LIST", mean(c.List))
 	}
-	if c.Requests.Delete > 0 {
-		out += fmt.Sprintf(", %.3g DELETE", mean(c.Requests.Delete))
+	if c.Delete > 0 {
+		out += fmt.Sprintf(", %.3g DELETE", mean(c.Delete))
 	}
 	return fmt.Sprintf("%s; %.1f kB; %.1f ms", out, mean(c.in+c.out)/1000, mean(c.took.Microseconds())/1000)
 }
 
 // requests is the mean of all of them.
 func (c cost) requests() float64 {
-	return float64(c.Get+c.Put+c.List+c.Requests.Delete+c.Head) / float64(c.times)
+	return float64(c.Get+c.Put+c.List+c.Delete+c.Head) / float64(c.times)
 }
 
 // row is what everything costs at one length of history.

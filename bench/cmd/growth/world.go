@@ -58,11 +58,11 @@ type dropped struct {
 	at   time.Time
 }
 
-func newWorld() (*world, error) {
+func newWorld() *world {
 	w := &world{clock: &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, random: rand.NewChaCha8([32]byte{1})}
 	w.store = &meter{Store: memstore.New(memstore.WithClock(w.clock.Now))}
 	w.clean()
-	return w, nil
+	return w
 }
 
 // clean empties the source, as a user's own retention does.
