@@ -48,6 +48,9 @@ type Pipeline struct {
 	Compact Compact `yaml:"compact"`
 	// Publish lists the table formats to project into. Default: delta; empty: none.
 	Publish []Format `yaml:"publish"`
+	// PublishOnConflict says what a run does when a published table has a foreign
+	// commit. Default: fail.
+	PublishOnConflict OnConflict `yaml:"publish_on_conflict"`
 }
 
 // S3 says how to reach one place on S3 where that differs from what the AWS SDK
@@ -229,6 +232,8 @@ func defaults() Pipeline {
 		Parquet:     Parquet{Compression: CompressionZstd, TargetFileBytes: 128 << 20},
 		Compact:     Compact{AfterRun: 0.2},
 		Publish:     []Format{FormatDelta},
+
+		PublishOnConflict: OnConflictFail,
 	}
 }
 

@@ -53,7 +53,7 @@ func TestParse_MinimalFileHasEveryDefault(t *testing.T) {
 		"Table:events Batch:{MaxBytes:1073741824 MaxRecords:5000000 MaxObjects:10000} RecordID:position " +
 		"Schema:{Contract:evolve Nested:{MaxDepth:4 MaxLeaves:128 MinRecords:100} Columns:[] OnlyListed:false Names:lower} " +
 		"EventTime:<nil> PartitionBy:[] DeadLetters:{Table:events_dead FailAbove:{Ratio:0.1 MinRecords:1000}} " +
-		"Parquet:{Compression:zstd TargetFileBytes:134217728} Compact:{AfterRun:0.2} Publish:[delta]}"
+		"Parquet:{Compression:zstd TargetFileBytes:134217728} Compact:{AfterRun:0.2} Publish:[delta] PublishOnConflict:fail}"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

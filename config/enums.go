@@ -177,6 +177,20 @@ const (
 func (Compression) words() []string          { return []string{"zstd", "snappy", "none"} }
 func (Compression) later() map[string]string { return nil }
 
+// OnConflict says what a run does about a published table with a foreign commit.
+type OnConflict string
+
+// The policies.
+const (
+	OnConflictFail     OnConflict = "fail"     // commit nothing until the table is published anew
+	OnConflictContinue OnConflict = "continue" // commit, and leave the table as it is
+)
+
+func (OnConflict) words() []string {
+	return []string{string(OnConflictFail), string(OnConflictContinue)}
+}
+func (OnConflict) later() map[string]string { return nil }
+
 // Format is a table format that the chain can be projected into.
 type Format string
 

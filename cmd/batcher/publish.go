@@ -43,6 +43,10 @@ func (r *rooms) catchUp(c *call) func(context.Context, manifest.Snapshot) error 
 	}
 	return func(ctx context.Context, head manifest.Snapshot) error {
 		_, err := r.delta.Publish(ctx, head)
+		if isA[*delta.ConflictError](err) && r.cfg.PublishOnConflict == config.OnConflictContinue {
+			c.Logger.Warn("a table has a foreign commit and is not published; batcher publish --rebuild restores it", "error", err)
+			return nil
+		}
 		if errors.Is(err, commit.ErrExpired) {
 			return &exitError{exitUnavailable, err, "batcher publish --rebuild --confirm begins the Delta tables with what is live"}
 		}

@@ -73,6 +73,11 @@ func TestPublishedTablesAreReadByOthers(t *testing.T) {
 	if r := w.run("expire", "--keep", "1s", "--confirm"); r.code != exitUnavailable || !strings.Contains(r.stderr, "nothing was expired") {
 		t.Errorf("expire after a foreign commit: exit %d: %s", r.code, r.stderr)
 	}
+	w.must(&report{}, "run", "--set", "publish_on_conflict=continue")
+	if w.must(&status, "status"); status.Seq != before+1 || status.Delta[0].Conflict == "" {
+		t.Errorf("a run that goes on: manifest %d after %d, %+v", status.Seq, before, status.Delta)
+	}
+	before = status.Seq
 	if r := w.run("publish", "--rebuild"); r.code != exitOK || !strings.Contains(r.stdout, "--confirm does it") {
 		t.Errorf("dry rebuild: exit %d: %s%s", r.code, r.stdout, r.stderr)
 	}
@@ -84,9 +89,10 @@ func TestPublishedTablesAreReadByOthers(t *testing.T) {
 	if !p.Done || p.Seq != int64(before)+1 || p.Tables[0].Conflict != "" || p.Tables[0].Lag != 0 {
 		t.Errorf("rebuilt: %+v", p)
 	}
-	count("3 6")
-	w.must(&report{}, "run")
 	count("4 10")
+	w.write("in/d.ndjson", `{"n":5}`+"\n")
+	w.must(&report{}, "run")
+	count("5 15")
 	var proof audit.Report
 	w.must(&proof, "verify", "--source", "--deep")
 
@@ -116,7 +122,7 @@ func stringOf(v any) string {
 }
 
 func TestPublishSaysThatNothingIsPublished(t *testing.T) {
-	w := newWorld(t, nil, localFile)
+	w := newWorld(t, nil, localFile+"publish: []\n")
 	w.write("in/a.ndjson", `{"n":1}`+"\n")
 	w.must(&report{}, "run")
 	if r := w.run("publish"); r.code != exitConfig || !strings.Contains(r.stderr, "publish: [delta]") {
