@@ -25,7 +25,8 @@ var queryScript string
 // DuckDB is an independent reader of what batcher wrote. It has no state, so
 // that any number of queries may run at the same time.
 type DuckDB struct {
-	python string
+	python     string
+	extensions []string // that LOAD finds; queryScript says how
 }
 
 // OpenDuckDB returns the reader. The first call on a machine installs it from
@@ -36,6 +37,19 @@ func OpenDuckDB(ctx context.Context) (*DuckDB, error) {
 		return nil, fmt.Errorf("install duckdb: %w", err)
 	}
 	return &DuckDB{python: python}, nil
+}
+
+// lakePackages are DuckDB with what it needs for Delta tables in buckets.
+var lakePackages = append([]string{"duckdb-extension-aws==1.5.5", "duckdb-extension-httpfs==1.5.5", "duckdb-extension-delta==1.5.5"}, duckdbPackages...)
+
+// OpenDuckDBLake is OpenDuckDB with the extensions aws, httpfs and delta, so that
+// INSTALL and LOAD of them need no network.
+func OpenDuckDBLake(ctx context.Context) (*DuckDB, error) {
+	python, err := installPython(ctx, lakePackages)
+	if err != nil {
+		return nil, fmt.Errorf("install duckdb with extensions: %w", err)
+	}
+	return &DuckDB{python: python, extensions: []string{"aws", "httpfs", "delta"}}, nil
 }
 
 // installPython returns a Python that has the packages, in a folder of the cache
@@ -74,7 +88,13 @@ func run(ctx context.Context, name string, args ...string) error {
 // dates, times (in UTC, RFC 3339) and UUIDs are strings, blobs are hexadecimal
 // strings, NaN and infinities are strings; lists and structs nest; NULL is nil.
 func (d *DuckDB) Query(ctx context.Context, sql string) ([]map[string]any, error) {
-	cmd := exec.CommandContext(ctx, d.python, "-c", plainScript+queryScript)
+	return d.QueryWith(ctx, nil, sql)
+}
+
+// QueryWith is Query with variables, "NAME=value" each, beside those of this process.
+func (d *DuckDB) QueryWith(ctx context.Context, variables []string, sql string) ([]map[string]any, error) {
+	cmd := exec.CommandContext(ctx, d.python, append([]string{"-c", plainScript + queryScript}, d.extensions...)...)
+	cmd.Env = append(os.Environ(), variables...)
 	var out, errOut bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(sql), &out, &errOut
 	if err := cmd.Run(); err != nil {

@@ -65,3 +65,18 @@ func TestSeedIsWhatItSays(t *testing.T) {
 		t.Errorf("DuckDB reads %v", rows)
 	}
 }
+
+// TestDuckDBLoadsItsExtensionsWithoutNetwork loads what scripts of batcher load.
+func TestDuckDBLoadsItsExtensionsWithoutNetwork(t *testing.T) {
+	duck, err := localdev.OpenDuckDBLake(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sql = `INSTALL delta; LOAD delta; INSTALL httpfs; LOAD httpfs; INSTALL aws; LOAD aws;
+CREATE SECRET (TYPE s3, PROVIDER credential_chain);
+SELECT count(*) AS n FROM duckdb_extensions() WHERE loaded AND extension_name IN ('delta', 'httpfs', 'aws')`
+	rows, err := duck.QueryWith(t.Context(), []string{"AWS_ACCESS_KEY_ID=k", "AWS_SECRET_ACCESS_KEY=s"}, sql)
+	if err != nil || rows[0]["n"] != json.Number("3") {
+		t.Errorf("%v, %v", rows, err)
+	}
+}
