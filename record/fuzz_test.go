@@ -17,6 +17,7 @@ func FuzzDecoder(f *testing.F) {
 	f.Add([]byte("{\"a\":1,\"b\":[1,2,null],\"c\":{\"x\":\"y\"}}\n{\"a\":1.5,\"c\":{\"z\":{}}}\r\n\n[1]\n{\"a\":\"\\ud83d\\ude00\"}"))
 	f.Add([]byte("{\"t\":\"2023-01-01T00:00:00.123456789+01:00\",\"d\":\"2024-02-29\"}\n{\"t\":1,\"d\":null,\"d\":null}"))
 	f.Add([]byte("\ufeff{\"n\":123456789012345678901234567890}\n{\"n\":-1e-5}\n{\"n\":9007199254740993}\n{\"n\":true}"))
+	f.Add([]byte("{\"\xff\":1,\"o\":{\"\xfe\":8.500000000000001}}\n{\"\xff\":-0}\n{\"n\":0.30000000000000004441,\"n\":1}"))
 	f.Add([]byte(gzipped(f, "{\"a\":1}\n", "{\"b\":2}")))
 	f.Add([]byte(zstded(f, "{\"a\":1}\n", "{\"b\":2}")))
 	f.Fuzz(func(t *testing.T, in []byte) {
@@ -28,6 +29,13 @@ func FuzzDecoder(f *testing.F) {
 		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, policy := range []record.Policy{record.Replace, record.Keep} {
+			opt := small()
+			opt.Format.Invalid = policy
+			if other, err := try(t, opt, input{"o", body}); err != nil || other.schema.Validate() != nil {
+				t.Fatalf("%q: %v, %v", policy, err, other.schema.Validate())
+			}
 		}
 		if out.tries > 30 {
 			t.Fatalf("%d tries for %d bytes", out.tries, len(body))
