@@ -29,6 +29,7 @@ type script struct {
 type opened struct {
 	name    string // of the pipeline
 	as      string // in the engine
+	live    string // of the table in the engine, where as is a view of what it was once
 	table   manifest.Table
 	schema  *schema.Schema
 	version delta.Version // that readers see; -1: no Delta log yet, because nothing was written to it
@@ -42,8 +43,8 @@ type newest struct {
 	event []string // path of the event time; nil: there is none
 }
 
-// writers write the script of each engine. They refuse what the engine cannot do.
-var writers = map[string]func(*script) (string, error){
+// writers write the script of each engine, once it is admitted.
+var writers = map[string]func(*script) string{
 	duckdbEngine: duckdbScript, "athena": athenaScript, "spark": sparkScript, "trino": trinoScript, "clickhouse": clickhouseScript,
 }
 
@@ -61,16 +62,20 @@ func ddl(ctx context.Context, c *call, o ddlOptions) error {
 	if err != nil {
 		return err
 	}
-	var text string
 	if o.NoExtension {
-		text, err = r.plainScript(ctx, s)
-	} else if err = r.versions(ctx, s); err == nil {
-		text, err = writers[o.Engine](s)
+		text, err := r.plainScript(ctx, s)
+		if err != nil {
+			return err
+		}
+		return printTo(c.Stdout, text)
 	}
-	if err != nil {
+	if err := s.admits(o.Engine); err != nil {
 		return err
 	}
-	return printTo(c.Stdout, text)
+	if err := r.versions(ctx, s); err != nil {
+		return err
+	}
+	return printTo(c.Stdout, writers[o.Engine](s))
 }
 
 // withoutDelta is what to do where a table has no Delta log that an engine can read.
@@ -193,28 +198,34 @@ func (s *script) rename(name func(string) string) {
 		taken[wish] = true
 		return wish
 	}
-	for i := range s.tables {
-		s.tables[i].as = free(name(s.tables[i].name))
+	for i, t := range s.tables {
+		s.tables[i].live = free(name(t.name))
+		s.tables[i].as = s.tables[i].live
 	}
 	if s.newest != nil {
 		s.newest.as = free(s.tables[0].as + "_latest")
 	}
 }
 
+// renameKept is rename for an engine that keeps names for later: a view of what a table
+// was once has a name that says so.
+func (s *script) renameKept(name func(string) string) {
+	s.rename(name)
+	if s.pinned == nil {
+		return
+	}
+	once := fmt.Sprintf("_at_%d", int64(*s.pinned))
+	for i := range s.tables {
+		s.tables[i].as += once
+	}
+	if s.newest != nil {
+		s.newest.as += once
+	}
+}
+
 // database holds the tables in engines that keep them in one: it is named after the
 // pipeline.
 func (s *script) database() string { return underscored(s.pipeline) }
-
-// kept is the name of a table in an engine that keeps names for later, and of a view
-// of what it was once.
-func (s *script) kept(name func(string) string) func(string) string {
-	return func(table string) string {
-		if s.pinned == nil {
-			return name(table)
-		}
-		return fmt.Sprintf("%s_at_%d", name(table), int64(*s.pinned))
-	}
-}
 
 // missing says of a table that there is nothing to be opened.
 func (s *script) missing(b *strings.Builder, t opened) {
@@ -260,7 +271,7 @@ func (n newest) ranked(b *strings.Builder, quote func(string) string, from strin
 		}
 	}
 	order := n.order(b, quote)
-	remark(b, "It has the columns of today: create it again after a new one.")
+	remark(b, "It lists its columns: create it again after a new one.")
 	return fmt.Sprintf("SELECT %s FROM (SELECT *, row_number() OVER (PARTITION BY %s ORDER BY %s) AS %s FROM %s) AS ranked WHERE %[4]s = 1",
 		strings.Join(names, ", "), quote(n.by), order, quote(rank), from)
 }

@@ -13,7 +13,7 @@ type bucketAccess struct {
 	scheme    string // http or https
 	host      string // host[:port] of the endpoint; "": AWS's own
 	region    string // "": not known
-	profile   string // of the shared AWS configuration; "": none is named
+	profile   string // of the shared AWS configuration, that the pipeline file names; "": none
 	aws       bool
 	pathStyle bool // the bucket stands in the path, not before the host
 }
@@ -21,7 +21,7 @@ type bucketAccess struct {
 // accessOf takes the settings in the order in which batcher itself does.
 func accessOf(s config.S3, environ []string) bucketAccess {
 	a := bucketAccess{
-		scheme: "https", aws: true, profile: cmp.Or(s.Profile, variable(environ, "AWS_PROFILE")),
+		scheme: "https", aws: true, profile: s.Profile,
 		region: cmp.Or(s.Region, variable(environ, "AWS_REGION"), variable(environ, "AWS_DEFAULT_REGION")),
 	}
 	endpoint := cmp.Or(string(s.Endpoint), variable(environ, "AWS_ENDPOINT_URL_S3"), variable(environ, "AWS_ENDPOINT_URL"))

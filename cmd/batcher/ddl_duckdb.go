@@ -12,12 +12,7 @@ import (
 const duckdbEngine = "duckdb"
 
 // duckdbScript opens the tables of their Delta logs as views.
-func duckdbScript(s *script) (string, error) {
-	if strings.Contains(s.store.String(), "%") {
-		// Its delta extension (1.5.5) decodes such a name once too often.
-		return "", usageError("add --no-extension: read_parquet over the files that the chain names",
-			"delta_scan of DuckDB cannot read a place with %% in its name: %s", s.store)
-	}
+func duckdbScript(s *script) string {
 	s.rename(asItIs)
 	var b strings.Builder
 	s.begin(&b)
@@ -41,7 +36,7 @@ func duckdbScript(s *script) (string, error) {
 		t.duckdbView(&b, fmt.Sprintf("delta_scan(%s%s)", literal(duckdbFolder(s.store, t.name)), version))
 	}
 	s.duckdbEnd(&b)
-	return b.String(), nil
+	return b.String()
 }
 
 // plainScript opens exactly the files that the chain names as views.
@@ -122,10 +117,10 @@ func (s *script) duckdbSecret() string {
 	var b strings.Builder
 	b.WriteString("INSTALL httpfs; LOAD httpfs; INSTALL aws; LOAD aws;\n")
 	remark(&b, "Keys come from the AWS credential chain of this session. Without one: KEY_ID '…', SECRET '…' in the place of PROVIDER.")
-	fmt.Fprintf(&b, "CREATE OR REPLACE SECRET batcher (TYPE s3, PROVIDER credential_chain, SCOPE %s", literal("s3://"+s.store.Bucket))
+	fmt.Fprintf(&b, "CREATE OR REPLACE SECRET batcher (TYPE s3, PROVIDER credential_chain, SCOPE %s", literal("s3://"+s.store.Bucket+"/"))
 	a := s.bucket
 	if a.profile != "" {
-		fmt.Fprintf(&b, ", CHAIN 'config', PROFILE %s", literal(a.profile))
+		fmt.Fprintf(&b, ", CHAIN 'config;sso', PROFILE %s", literal(a.profile))
 	}
 	if a.region != "" {
 		fmt.Fprintf(&b, ", REGION %s", literal(a.region))

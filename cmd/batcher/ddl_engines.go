@@ -5,16 +5,39 @@ import (
 	"strings"
 )
 
-// athenaScript registers the tables with Glue, once.
-func athenaScript(s *script) (string, error) {
-	switch {
-	case !s.store.IsS3():
-		return "", usageError("batcher ddl duckdb reads a directory", "Athena reads buckets, and the store is the directory %s", s.store)
-	case !s.bucket.aws:
-		return "", usageError("batcher ddl duckdb, spark, trino and clickhouse reach other services", "Athena reads buckets of AWS, and the store is at %s", s.bucket.endpoint())
-	case s.pinned != nil:
-		return "", usageError("batcher ddl duckdb, spark, trino and clickhouse have --at", "Athena reads a Delta table only as it is now: it has no time travel")
+// admits refuses what the engine cannot do, with what can.
+func (s *script) admits(engine string) error {
+	local := !s.store.IsS3()
+	switch engine {
+	case duckdbEngine:
+		// Its delta extension (1.5.5) decodes such a name once too often.
+		if strings.Contains(s.store.String(), "%") {
+			return usageError("add --no-extension: read_parquet over the files that the chain names",
+				"delta_scan of DuckDB cannot read a place with %% in its name: %s", s.store)
+		}
+	case "athena":
+		switch {
+		case local:
+			return usageError("batcher ddl duckdb, spark and clickhouse read a directory", "Athena reads buckets, and the store is the directory %s", s.store)
+		case !s.bucket.aws:
+			return usageError("batcher ddl duckdb, spark, trino and clickhouse reach other services", "Athena reads buckets of AWS, and the store is at %s", s.bucket.endpoint())
+		case s.pinned != nil:
+			return usageError("batcher ddl duckdb, spark, trino and clickhouse have --at", "Athena reads a Delta table only as it is now: it has no time travel")
+		}
+	case "trino":
+		if local {
+			return usageError("batcher ddl duckdb, spark and clickhouse read a directory", "Trino reads buckets, and the store is the directory %s", s.store)
+		}
+	case "clickhouse":
+		if !local && urlFolder(s.store, "") != s.store.String()+"/" {
+			return usageError("batcher ddl duckdb, spark and trino reach it", "ClickHouse takes a bucket by its URL, which cannot hold %s", s.store)
+		}
 	}
+	return nil
+}
+
+// athenaScript registers the tables with Glue, once.
+func athenaScript(s *script) string {
 	s.rename(underscored)
 	var b strings.Builder
 	s.begin(&b)
@@ -31,12 +54,12 @@ func athenaScript(s *script) (string, error) {
 			ticked(s.database()), ticked(t.as), slashed(folderURL("s3", s.store, t.name)+"/"))
 	}
 	s.keptView(&b, ident, ident(s.database())+".")
-	return b.String(), nil
+	return b.String()
 }
 
 // sparkScript makes tables, or views of what they were.
-func sparkScript(s *script) (string, error) {
-	s.rename(s.kept(underscored))
+func sparkScript(s *script) string {
+	s.renameKept(underscored)
 	var b strings.Builder
 	s.begin(&b)
 	remark(&b, "The session needs Delta Lake for its version of Spark, for Spark 4.0:")
@@ -61,12 +84,12 @@ func sparkScript(s *script) (string, error) {
 		query := n.ranked(&b, ticked, ticked(main.as), main.schema)
 		fmt.Fprintf(&b, "CREATE OR REPLACE %sVIEW %s AS %s;\n", temporary, ticked(n.as), query)
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // sparkSettings says how a session is started.
 func (s *script) sparkSettings(b *strings.Builder) {
-	packages := "io.delta:delta-spark_2.13:4.0.0"
+	packages := "io.delta:delta-spark_2.13:4.0.1"
 	if s.store.IsS3() {
 		packages += ",org.apache.hadoop:hadoop-aws:3.4.1"
 	}
@@ -89,16 +112,14 @@ func (s *script) sparkSettings(b *strings.Builder) {
 }
 
 // trinoScript registers the tables in a catalog, or makes views of what they were.
-func trinoScript(s *script) (string, error) {
-	if !s.store.IsS3() {
-		return "", usageError("batcher ddl duckdb, spark and clickhouse read a directory", "Trino reads buckets, and the store is the directory %s", s.store)
-	}
-	s.rename(s.kept(underscored))
+func trinoScript(s *script) string {
+	s.renameKept(underscored)
 	var b strings.Builder
 	s.begin(&b)
 	remark(&b, "Needs a catalog named delta: connector.name=delta_lake, delta.register-table-procedure.enabled=true, its metastore, and the file system for S3 with")
 	s.trinoSettings(&b)
 	if s.pinned == nil {
+		remark(&b, "Run it once: a table that is registered is not registered again.")
 		fmt.Fprintf(&b, "CREATE SCHEMA IF NOT EXISTS delta.%s;\n", ident(s.database()))
 	} else {
 		remark(&b, "The tables themselves are registered by: batcher ddl trino")
@@ -112,11 +133,11 @@ func trinoScript(s *script) (string, error) {
 				literal(s.database()), literal(t.as), literal(folderURL("s3", s.store, t.name)))
 		default:
 			fmt.Fprintf(&b, "CREATE OR REPLACE VIEW delta.%[1]s.%[2]s AS SELECT * FROM delta.%[1]s.%[3]s FOR VERSION AS OF %[4]d;\n",
-				ident(s.database()), ident(t.as), ident(underscored(t.name)), t.version)
+				ident(s.database()), ident(t.as), ident(t.live), t.version)
 		}
 	}
 	s.keptView(&b, ident, "delta."+ident(s.database())+".")
-	return b.String(), nil
+	return b.String()
 }
 
 // trinoSettings are those of the catalog that reach the bucket.
@@ -144,11 +165,8 @@ func (s *script) keptView(b *strings.Builder, quote func(string) string, within 
 }
 
 // clickhouseScript makes tables, or views of what they were.
-func clickhouseScript(s *script) (string, error) {
-	if encoded := urlFolder(s.store, ""); s.store.IsS3() && encoded != s.store.String()+"/" {
-		return "", usageError("batcher ddl duckdb, spark and trino reach it", "ClickHouse takes a bucket by its URL, which cannot hold %s", s.store)
-	}
-	s.rename(s.kept(asItIs))
+func clickhouseScript(s *script) string {
+	s.renameKept(asItIs)
 	var b strings.Builder
 	s.begin(&b)
 	engine, function := "DeltaLake", "deltaLake"
@@ -177,5 +195,5 @@ func clickhouseScript(s *script) (string, error) {
 		query := n.qualified(&b, ticked, ticked(main.as))
 		fmt.Fprintf(&b, "CREATE OR REPLACE VIEW %s AS %s;\n", ticked(n.as), query)
 	}
-	return b.String(), nil
+	return b.String()
 }
