@@ -65,7 +65,12 @@ func (f *framer) codedFrame(dst, body []byte) []byte {
 		n := min(len(body), blockMax)
 		grown, head := beginBlock(dst)
 		grown = append(f.appendLiterals(grown, body[:n]), 0) // no sequences
-		endBlock(grown, head, blockPacked)
+		kind := uint32(blockPacked)
+		if len(grown)-head-3 >= n {
+			// A frame that is one segment may not have a block longer than its content.
+			grown, kind = append(grown[:head+3], body[:n]...), blockRaw
+		}
+		endBlock(grown, head, kind)
 		dst, body = grown, body[n:]
 		if len(body) == 0 {
 			dst[head] |= lastBlock

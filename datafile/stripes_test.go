@@ -151,3 +151,22 @@ func FuzzIdentifiers(f *testing.F) {
 		compareWithLibrary(t, file, []*column.Block{block})
 	})
 }
+
+// TestNoBlockIsLongerThanItsFrame writes pages that cannot be made smaller, of all
+// sizes around those that a zstd frame has as a block, behind one that decides that
+// nothing is searched in them.
+func TestNoBlockIsLongerThanItsFrame(t *testing.T) {
+	s := table(field(20, "f", schema.Float64))
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for _, most := range []int{1, 126, 127, 128, 200, 1000, 15_358, 15_359, 15_360, 15_361, 15_500} {
+		rows := make([]row, 16_000+most)
+		for i := range rows {
+			rows[i] = row{"f": rnd.NormFloat64()}
+		}
+		b := shred(s, rows)
+		file, _ := write(t, datafile.Options{RowGroupRows: 16_000}, b)
+		if got, err := readAll(file, s); err != nil || !slices.Equal(got, texts(b)) {
+			t.Errorf("a page of %d values behind: %v", most, err)
+		}
+	}
+}
