@@ -40,7 +40,7 @@ func (f *Reader) Blocks(want *schema.Schema) iter.Seq2[*column.Block, error] {
 			yield(nil, err)
 			return
 		}
-		z, err := newDecoder()
+		z, err := newDecoder(1)
 		if err != nil {
 			yield(nil, err)
 			return

@@ -35,15 +35,23 @@ const (
 	trialGain  = 10        // percent of the size that the thorough way must save
 )
 
-// newCompressor returns the codec.
-func newCompressor(c Compression) (*compressor, error) {
+// codec is how a file names the compression.
+func (c Compression) codec() format.CompressionCodec {
 	switch c {
 	case Snappy:
-		return &compressor{codec: format.Snappy}, nil
+		return format.Snappy
 	case Uncompressed:
-		return &compressor{codec: format.Uncompressed}, nil
+		return format.Uncompressed
 	}
-	z := &compressor{codec: format.Zstd}
+	return format.Zstd
+}
+
+// newCompressor returns the codec.
+func newCompressor(c Compression) (*compressor, error) {
+	z := &compressor{codec: c.codec()}
+	if z.codec != format.Zstd {
+		return z, nil
+	}
 	var err error
 	if z.light, err = newZstd(zstd.SpeedFastest); err == nil {
 		z.thorough, err = newZstd(zstd.SpeedDefault)

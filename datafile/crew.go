@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -20,6 +21,7 @@ const crewMax = 4
 type crew struct {
 	codec    format.CompressionCodec
 	encoders []*encoder
+	decoder  *zstd.Decoder // for pages that are copied; nil until it is needed
 }
 
 // crewSize is how many columns are encoded at the same time.
@@ -62,6 +64,16 @@ func (e *Encoders) of(c Compression) (*crew, error) {
 
 // first is the encoder for what is done to one column alone, outside of each.
 func (w *crew) first() *encoder { return w.encoders[0] }
+
+// decode returns the decoder that all columns share.
+func (w *crew) decode() (*zstd.Decoder, error) {
+	if w.decoder != nil {
+		return w.decoder, nil
+	}
+	var err error
+	w.decoder, err = newDecoder(len(w.encoders))
+	return w.decoder, err
+}
 
 // each calls work for every chunk's index, side by side, and returns when all
 // calls have. What a chunk becomes depends on nothing but the chunk, so that no

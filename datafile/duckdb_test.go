@@ -18,7 +18,8 @@ import (
 	"batcher/schema"
 )
 
-// query runs SQL in DuckDB over files, which it knows as f0, f1, ….
+// query runs SQL in DuckDB over files, which it knows as f0, f1, …; variables of
+// these names hold their paths.
 func query(t *testing.T, sql string, files ...[]byte) []map[string]any {
 	t.Helper()
 	db, err := localdev.OpenDuckDB(context.Background())
@@ -31,7 +32,7 @@ func query(t *testing.T, sql string, files ...[]byte) []map[string]any {
 		if err := os.WriteFile(name, file, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		views += fmt.Sprintf("CREATE VIEW f%d AS SELECT * FROM read_parquet('%s');\n", i, name)
+		views += fmt.Sprintf("SET VARIABLE f%d = '%[2]s'; CREATE VIEW f%[1]d AS SELECT * FROM read_parquet('%[2]s');\n", i, name)
 	}
 	rows, err := db.Query(context.Background(), views+sql)
 	if err != nil {

@@ -35,6 +35,8 @@ type pageReader struct {
 	nulls  int64  // of these, entries without a value
 	dict   *entries
 	page   *column.Reader // the page in hand
+
+	bounded bool // the bounds of the chunk are known without its pages
 }
 
 // newPageReader starts at the first page of a chunk.
@@ -62,23 +64,57 @@ func (p *pageReader) available() (n int, err error) {
 
 // next reads one page.
 func (p *pageReader) next() error {
-	if err := p.fill(headerBytes); err != nil {
+	page, err := p.raw()
+	if err != nil {
 		return err
+	}
+	return p.take(page)
+}
+
+// rawPage is a page as it stands in a file.
+type rawPage struct {
+	header format.PageHeader
+	bytes  []byte // header and body
+	body   []byte // compressed
+}
+
+// raw reads a page and checks its body against the header's checksum. Its memory is
+// its own.
+func (p *pageReader) raw() (page rawPage, err error) {
+	if err := p.fill(headerBytes); err != nil {
+		return page, err
 	}
 	if len(p.window) == 0 {
-		return fmt.Errorf("%w: %d rows are missing", ErrDamaged, p.rows)
+		return page, fmt.Errorf("%w: %d rows are missing", ErrDamaged, p.rows)
 	}
-	var h format.PageHeader
-	size, err := thrift.Decode(p.window, &h)
+	size, err := thrift.Decode(p.window, &page.header)
 	if err != nil {
-		return fmt.Errorf("%w: page header: %w", ErrDamaged, err)
+		return page, fmt.Errorf("%w: page header: %w", ErrDamaged, err)
 	}
-	p.window = p.window[size:]
-	body, err := p.body(&h)
+	h := &page.header
+	packed := int64(h.CompressedPageSize)
+	if packed < 0 || packed > int64(len(p.window)-size)+p.end-p.at || h.UncompressedPageSize < 0 || h.UncompressedPageSize > maxPageBytes {
+		return page, fmt.Errorf("%w: page of %d bytes, %d compressed", ErrDamaged, h.UncompressedPageSize, packed)
+	}
+	end := size + int(packed)
+	if err := p.fill(end); err != nil {
+		return page, err
+	}
+	page.bytes, page.body = p.window[:end:end], p.window[size:end:end]
+	p.window = p.window[end:]
+	if sum := int32(crc32.ChecksumIEEE(page.body)); h.CRC != 0 && h.CRC != sum {
+		return page, fmt.Errorf("%w: page checksum %08x, want %08x", ErrDamaged, uint32(sum), uint32(h.CRC))
+	}
+	return page, nil
+}
+
+// take decodes a page and takes it in hand, or sets the dictionary.
+func (p *pageReader) take(page rawPage) error {
+	body, err := p.body(&page)
 	if err != nil {
 		return err
 	}
-	if err := p.accept(&h, body); err != nil {
+	if err := p.accept(&page.header, body); err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return nil
@@ -141,27 +177,16 @@ func (p *pageReader) fill(n int) error {
 	return nil
 }
 
-// body reads, checks and decompresses what follows a header. It returns memory
-// that nothing else uses, but for a codec that leaves the bytes as they are.
-func (p *pageReader) body(h *format.PageHeader) ([]byte, error) {
-	packed := int64(h.CompressedPageSize)
-	if packed < 0 || packed > int64(len(p.window))+p.end-p.at || h.UncompressedPageSize < 0 || h.UncompressedPageSize > maxPageBytes {
-		return nil, fmt.Errorf("%w: page of %d bytes, %d compressed", ErrDamaged, h.UncompressedPageSize, packed)
-	}
-	if err := p.fill(int(packed)); err != nil {
-		return nil, err
-	}
-	b := p.window[:packed:packed]
-	p.window = p.window[packed:]
-	if sum := int32(crc32.ChecksumIEEE(b)); h.CRC != 0 && h.CRC != sum {
-		return nil, fmt.Errorf("%w: page checksum %08x, want %08x", ErrDamaged, uint32(sum), uint32(h.CRC))
-	}
-	out, err := p.decompress(b, int(h.UncompressedPageSize))
+// body decompresses a page. It returns memory that nothing else uses, but for a
+// codec that leaves the bytes as they are.
+func (p *pageReader) body(page *rawPage) ([]byte, error) {
+	want := int(page.header.UncompressedPageSize)
+	out, err := p.decompress(page.body, want)
 	if err != nil {
 		return nil, fmt.Errorf("%w: page: %w", ErrDamaged, err)
 	}
-	if len(out) != int(h.UncompressedPageSize) {
-		return nil, fmt.Errorf("%w: page has %d bytes, want %d", ErrDamaged, len(out), h.UncompressedPageSize)
+	if len(out) != want {
+		return nil, fmt.Errorf("%w: page has %d bytes, want %d", ErrDamaged, len(out), want)
 	}
 	return out, nil
 }
@@ -180,9 +205,10 @@ func (p *pageReader) decompress(b []byte, size int) ([]byte, error) {
 	return b, nil
 }
 
-// newDecoder makes the zstd decoder that the columns of one pass share.
-func newDecoder() (*zstd.Decoder, error) {
-	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(decoderMemory))
+// newDecoder makes the zstd decoder that the columns of one pass share, so many of
+// them at once.
+func newDecoder(columns int) (*zstd.Decoder, error) {
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(columns), zstd.WithDecoderMaxMemory(decoderMemory))
 	if err != nil {
 		return nil, fmt.Errorf("zstd: %w", err)
 	}

@@ -72,15 +72,42 @@ func (f *Files) Write(ctx context.Context, b *column.Block) error {
 	if f.parts != nil {
 		return f.parts.write(ctx, b)
 	}
-	if f.whole == nil {
-		var err error
-		if f.whole, err = f.begin(ctx, f.opts.File); err != nil {
-			return err
-		}
+	if err := f.ready(ctx); err != nil {
+		return err
 	}
 	if err := f.whole.write(b); err != nil {
 		return err
 	}
+	return f.cut(ctx)
+}
+
+// Copy appends all rows of a file as datafile.Writer.Copy does, and closes the file
+// that is written when it is large enough. Options.File must say that it Copies r
+// under s, and the table must not be split.
+func (f *Files) Copy(ctx context.Context, r *datafile.Reader, s *schema.Schema) error {
+	if f.parts != nil {
+		return fmt.Errorf("copy a file into table %s, which is split", f.opts.Table)
+	}
+	if err := f.ready(ctx); err != nil {
+		return err
+	}
+	if err := f.whole.writer.Copy(r, s); err != nil {
+		return fmt.Errorf("write %s: %w", f.whole.key, err)
+	}
+	f.whole.schema = s
+	return f.cut(ctx)
+}
+
+// ready opens the file of a table that is not split.
+func (f *Files) ready(ctx context.Context) (err error) {
+	if f.whole == nil {
+		f.whole, err = f.begin(ctx, f.opts.File)
+	}
+	return err
+}
+
+// cut closes the file when it is large enough.
+func (f *Files) cut(ctx context.Context) error {
 	if f.whole.writer.Size() < f.opts.Bytes {
 		return nil
 	}
