@@ -8,7 +8,6 @@ import (
 	"math"
 	"time"
 
-	"batcher/column"
 	"batcher/commit"
 	"batcher/datafile"
 	"batcher/manifest"
@@ -233,14 +232,18 @@ func (a *merging) merge(ctx context.Context, g Group) error {
 	a.wrote = append(a.wrote, out)
 	behind := output.NewBacklog()
 	defer behind.Stop()
+	files := readAhead(ctx, a.Store, g.Files)
+	defer files.stop()
 	for i := range g.Files {
-		if err := a.copy(ctx, &g.Files[i], func(b *column.Block) error {
-			_, err := behind.Write(ctx, out, b)
-			return err
-		}); err != nil {
-			return fmt.Errorf("%s: %w", g.Files[i].Key, err)
+		f := &g.Files[i]
+		in, err := files.next()
+		if err == nil {
+			err = a.take(ctx, f, in, out, behind)
 		}
-		a.delta.Remove = append(a.delta.Remove, g.Files[i].Key)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Key, err)
+		}
+		a.delta.Remove = append(a.delta.Remove, f.Key)
 	}
 	if err := behind.Settle(); err != nil {
 		return err
@@ -257,24 +260,29 @@ func (a *merging) merge(ctx context.Context, g Group) error {
 	return nil
 }
 
-// copy reads all rows of a file.
-func (a *merging) copy(ctx context.Context, f *manifest.File, write func(*column.Block) error) error {
-	in, err := datafile.Open(object.NewReaderAt(ctx, a.Store, f.Key), f.Size)
+// take takes over all rows of a file: copied where it is as a new file would be, and
+// else decoded and written anew.
+func (a *merging) take(ctx context.Context, f *manifest.File, r io.ReaderAt, out *output.Files, behind *output.Backlog) error {
+	in, err := datafile.Open(r, f.Size)
 	if err != nil {
 		return err
 	}
-	rows := int64(0)
+	if in.Rows() != f.Rows {
+		return fmt.Errorf("%w: %d rows, the manifest says %d", datafile.ErrDamaged, in.Rows(), f.Rows)
+	}
+	if a.File.Copies(in, a.schema) {
+		if err := behind.Settle(); err != nil {
+			return err
+		}
+		return out.Copy(ctx, in, a.schema)
+	}
 	for b, err := range in.Blocks(a.schema) {
 		if err != nil {
 			return err
 		}
-		rows += int64(b.Rows)
-		if err := write(b); err != nil {
+		if _, err := behind.Write(ctx, out, b); err != nil {
 			return err
 		}
-	}
-	if rows != f.Rows {
-		return fmt.Errorf("%w: %d rows, the manifest says %d", datafile.ErrDamaged, rows, f.Rows)
 	}
 	return nil
 }
