@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"batcher/manifest"
+	"batcher/schema"
 	"batcher/segment"
 )
 
@@ -130,17 +131,23 @@ func inPlace(m *manifest.Manifest) {
 
 // fileRow is one live file.
 type fileRow struct {
-	URI     string                 `json:"uri"`
-	Table   string                 `json:"table"`
-	Seq     manifest.Seq           `json:"seq"`
-	BatchID string                 `json:"batch_id"`
-	Rows    int64                  `json:"rows"`
-	Bytes   int64                  `json:"bytes"`
-	SHA256  manifest.SHA256        `json:"sha256"`
-	Columns []manifest.ColumnStats `json:"columns"`
+	URI     string          `json:"uri"`
+	Table   string          `json:"table"`
+	Seq     manifest.Seq    `json:"seq"`
+	BatchID string          `json:"batch_id"`
+	Rows    int64           `json:"rows"`
+	Bytes   int64           `json:"bytes"`
+	SHA256  manifest.SHA256 `json:"sha256"`
+	Columns []fileColumn    `json:"columns"`
 	// Part is the value of each column that splits the table, null where the manifest
 	// has none; the whole of it is absent where no column does.
 	Part map[string]*string `json:"partition,omitempty"`
+}
+
+// fileColumn is what a file says of one of its columns.
+type fileColumn struct {
+	Name string `json:"name"` // of the column, or of a field below it: head.at
+	manifest.ColumnStats
 }
 
 // listFiles is the verb files.
@@ -168,22 +175,47 @@ func listFiles(ctx context.Context, c *call, o filesOptions) error {
 		}
 		return printTo(c.Stdout, b.String())
 	}
+	rows, err := r.fileRows(ctx, s, name, live)
+	if err != nil {
+		return err
+	}
+	return printJSON(c, rows)
+}
+
+// fileRows says what the manifests know of live files of a table.
+func (r *rooms) fileRows(ctx context.Context, s manifest.Snapshot, table string, live []manifest.File) ([]fileRow, error) {
+	columns, err := r.log.LoadSchema(ctx, s.Manifest.Tables[table].Schema)
+	if err != nil {
+		return nil, err
+	}
+	names, batches := leafNames(columns), map[manifest.Seq]string{}
 	rows := make([]fileRow, len(live))
-	batches := map[manifest.Seq]string{}
 	for i, f := range live {
 		if _, known := batches[f.Seq]; !known {
 			m, err := r.log.Slot(ctx, f.Seq)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			batches[f.Seq] = historyOf(m.Manifest).BatchID
 		}
-		rows[i] = fileRow{URI: r.uri(f.Key), Table: name, Seq: f.Seq, BatchID: batches[f.Seq], Rows: f.Rows, Bytes: f.Size, SHA256: f.SHA256, Columns: f.Columns}
-		if name == s.Manifest.Config.Table {
-			rows[i].Part = partition(s.Manifest.Config.PartitionBy(), f)
+		rows[i] = fileRow{URI: r.uri(f.Key), Table: table, Seq: f.Seq, BatchID: batches[f.Seq], Rows: f.Rows, Bytes: f.Size, SHA256: f.SHA256, Columns: make([]fileColumn, len(f.Columns))}
+		for j, c := range f.Columns {
+			rows[i].Columns[j] = fileColumn{names[c.ID], c}
+		}
+		if id := s.Manifest.Config; table == id.Table {
+			rows[i].Part = partition(id.PartitionBy(), f)
 		}
 	}
-	return printJSON(c, rows)
+	return rows, nil
+}
+
+// leafNames are the names of the fields that hold values, by their ids.
+func leafNames(s *schema.Schema) map[int32]string {
+	names := map[int32]string{}
+	for _, leaf := range s.Leaves() {
+		names[leaf.Field.ID] = strings.Join(leaf.Path, ".")
+	}
+	return names
 }
 
 // partition gives a file's value for each of the columns, nil for null.
