@@ -77,6 +77,9 @@ bench: ## compare whole runs with DuckDB and Polars: PAIRS=5; writes docs/PERFOR
 bench-growth: ## measure what a run costs after 10 to 100,000 batches; writes docs/PERFORMANCE.md
 	$(GO) run ./bench/cmd/growth -doc docs/PERFORMANCE.md -plot docs/growth.svg
 
+bench-compact: ## compare merging 1,000 files of 1 MB with deltalake; needs 15 GB for a while; writes docs/PERFORMANCE.md
+	$(GO) run ./bench/cmd/compare compact -doc docs/PERFORMANCE.md
+
 microbench: ## run the benchmarks of single packages
 	$(GO) test -run '^$$' -bench . -timeout 60m $(PACKAGES)
 

@@ -47,7 +47,8 @@ func main() {
 	}
 }
 
-// start makes an input, as a process of its own, or compares. The memory of the
+// start makes an input, as a process of its own, or compares: how files are merged if
+// that is asked for, else how they are made. The memory of the
 // process that starts others is the least that the system reports of these.
 func start(ctx context.Context, args []string) error {
 	if len(args) == 5 && args[0] == "generate" {
@@ -60,6 +61,9 @@ func start(ctx context.Context, args []string) error {
 			return err
 		}
 		return generate(bench.Shape(args[1]), seed, size, args[4])
+	}
+	if len(args) > 0 && args[0] == "compact" {
+		return compareCompact(ctx, args[1:])
 	}
 	s, err := parse(args)
 	if err != nil {
@@ -119,5 +123,5 @@ func compare(ctx context.Context, s *settings) error {
 			return err
 		}
 	}
-	return out.publish()
+	return out.publish("bench")
 }

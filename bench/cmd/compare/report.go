@@ -36,14 +36,15 @@ func machine(ctx context.Context) string {
 		runtime.Version(), time.Now().UTC().Format(time.DateOnly), strings.Join(packages, ", "))
 }
 
-// The place in a document where the tables stand.
+// The place in a document where tables stand, by their name.
 const (
-	docBegin = "<!-- bench: begin -->\n"
-	docEnd   = "<!-- bench: end -->\n"
+	docBegin = "<!-- %s: begin -->\n"
+	docEnd   = "<!-- %s: end -->\n"
 )
 
-// publish prints the tables, and puts them where the flags say.
-func (r *results) publish() error {
+// publish prints the tables, and puts them where the flags say: in a document into
+// the place of a name.
+func (r *results) publish(place string) error {
 	text := r.markdown()
 	fmt.Print(text)
 	if r.plot != "" {
@@ -58,12 +59,13 @@ func (r *results) publish() error {
 	if err != nil {
 		return err
 	}
-	head, rest, begun := strings.Cut(string(body), docBegin)
-	_, tail, ended := strings.Cut(rest, docEnd)
+	begin, end := fmt.Sprintf(docBegin, place), fmt.Sprintf(docEnd, place)
+	head, rest, begun := strings.Cut(string(body), begin)
+	_, tail, ended := strings.Cut(rest, end)
 	if !begun || !ended {
-		return fmt.Errorf("%s has no place between %q and %q", r.doc, docBegin, docEnd)
+		return fmt.Errorf("%s has no place between %q and %q", r.doc, begin, end)
 	}
-	return os.WriteFile(r.doc, []byte(head+docBegin+text+docEnd+tail), 0o644)
+	return os.WriteFile(r.doc, []byte(head+begin+text+end+tail), 0o644)
 }
 
 // markdown is one table; each line of a rival says how often batcher's figure

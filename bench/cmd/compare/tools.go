@@ -12,7 +12,7 @@ import (
 )
 
 // packages are the programs to compare with, in exact versions.
-var packages = []string{"duckdb-cli==1.5.5", "polars==2.1.0"}
+var packages = []string{"duckdb-cli==1.5.5", "polars==2.1.0", "deltalake==1.6.6"}
 
 // tools are the programs on this machine.
 type tools struct {
