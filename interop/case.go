@@ -59,18 +59,28 @@ func (c Case) judge(r Reader, a answer) Outcome {
 		return o
 	}
 	truth := c.truth(r, same)
-	if problem := differ(truth, found); problem != "" {
-		o.Problem = problem
-		if r.Quirk != nil && differ(c.truth(r, r.Quirk), found) == "" {
-			o.Known, o.Problem = r.Known, ""
-		}
+	o.Problem = differ(truth, found)
+	if o.Problem != "" && r.Quirk != nil {
+		truth, o.Known = c.truth(r, r.Quirk), r.Known
+		o.Problem = differ(truth, found)
 	}
 	for i, f := range c.Filters {
-		if problem := differ(c.matching(truth, f), keysOf(a.Keys, i)); problem != "" && o.Problem == "" {
+		want, got := c.matching(truth, f), keysOf(a.Keys, i)
+		switch problem := differ(want, got); {
+		case problem == "" || o.Problem != "":
+		case r.Lost != "" && within(got, want):
+			o.Known = strings.TrimPrefix(o.Known+"; "+r.Lost, "; ")
+			r.Lost = ""
+		case r.Lost == "" || !within(got, want):
 			o.Problem = fmt.Sprintf("where %s %s %s: %s", f.Column, f.Op, f.Value, problem)
 		}
 	}
 	return o
+}
+
+// within says whether all of a is in b.
+func within(a, b []any) bool {
+	return !slices.ContainsFunc(a, func(v any) bool { return !slices.Contains(b, v) })
 }
 
 // truth are the rows that a reader has to find, in canonical form.

@@ -49,12 +49,12 @@ func cell(outcomes []Outcome, run Outcome, name string, notes *[]string) string 
 		return "–"
 	}
 	o := outcomes[i]
-	word, text := "equal", o.Known
-	if o.Problem != "" {
-		word, text = "DIFFERS", o.Problem
-	}
-	if text == "" {
-		return word
+	word, text := "differs", o.Known
+	switch {
+	case o.Problem != "":
+		word, text = "WRONG", o.Problem
+	case o.Known == "":
+		return "equal"
 	}
 	text = o.Reader + ": " + strings.Join(strings.Fields(text), " ")
 	at := slices.Index(*notes, text)

