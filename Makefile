@@ -90,5 +90,9 @@ SEED = 0
 chaos: ## torture processes on a real store and prove: KILLS=1000 STORE=minio or versitygw
 	$(GO) run ./localdev/cmd/chaos -kills $(KILLS) -store $(STORE) -seed $(SEED)
 
+# Needs python3 with venv, mvn, and a Java of 17 or later on the PATH; fetches 2 GB once.
+interop: ## have all engines read what batcher published; writes docs/READERS.md
+	$(GO) run ./interop/cmd/readers -doc docs/READERS.md
+
 clean: ## remove what the targets built
 	rm -rf bin dist
