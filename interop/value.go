@@ -257,6 +257,10 @@ func compare(t schema.Type, a, b any) int {
 			return 1
 		}
 		return 0
+	case schema.Timestamp: // the year 10000 has a digit more
+		if by := len(a.(string)) - len(b.(string)); by != 0 {
+			return by
+		}
 	}
 	return strings.Compare(a.(string), b.(string))
 }
