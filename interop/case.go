@@ -64,16 +64,19 @@ func (c Case) judge(r Reader, a answer) Outcome {
 		truth, o.Known = c.truth(r, r.Quirk), r.Known
 		o.Problem = differ(truth, found)
 	}
+	lost := false
 	for i, f := range c.Filters {
 		want, got := c.matching(truth, f), keysOf(a.Keys, i)
 		switch problem := differ(want, got); {
 		case problem == "" || o.Problem != "":
 		case r.Lost != "" && within(got, want):
-			o.Known = strings.TrimPrefix(o.Known+"; "+r.Lost, "; ")
-			r.Lost = ""
-		case r.Lost == "" || !within(got, want):
+			lost = true
+		default:
 			o.Problem = fmt.Sprintf("where %s %s %s: %s", f.Column, f.Op, f.Value, problem)
 		}
+	}
+	if lost {
+		o.Known = strings.TrimPrefix(o.Known+"; "+r.Lost, "; ")
 	}
 	return o
 }
