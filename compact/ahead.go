@@ -14,7 +14,7 @@ import (
 
 // Bounds of what is read ahead.
 const (
-	aheadFiles = 8        // read at the same time, and waiting
+	aheadFiles = 8        // read at the same time, and waiting, by default
 	aheadBytes = 48 << 20 // of files in memory, unless one alone has more
 	wholeBytes = 32 << 20 // a larger file is not held in memory
 )
@@ -26,6 +26,7 @@ type ahead struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	store  object.Store
+	most   int             // files that are read at the same time
 	files  []manifest.File // that are not begun
 	begun  []*reading      // in order
 	held   int64           // bytes of files that are begun or in use
@@ -41,8 +42,11 @@ type reading struct {
 }
 
 // readAhead begins to read files. It must be stopped.
-func readAhead(ctx context.Context, store object.Store, files []manifest.File) *ahead {
-	a := &ahead{store: store, files: files}
+func readAhead(ctx context.Context, store object.Store, most int, files []manifest.File) *ahead {
+	if most == 0 {
+		most = aheadFiles
+	}
+	a := &ahead{store: store, most: most, files: files}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	return a
 }
@@ -51,7 +55,7 @@ func readAhead(ctx context.Context, store object.Store, files []manifest.File) *
 func (a *ahead) next() (io.ReaderAt, error) {
 	a.held -= a.inUse
 	a.inUse = 0
-	for len(a.files) > 0 && len(a.begun) < aheadFiles {
+	for len(a.files) > 0 && len(a.begun) < a.most {
 		size := memoryOf(&a.files[0])
 		if len(a.begun) > 0 && a.held+size > aheadBytes {
 			break
@@ -74,15 +78,20 @@ func memoryOf(f *manifest.File) int64 {
 	return f.Size
 }
 
-// begin reads a file behind the back of the caller.
+// begin reads a file behind the back of the caller, unless one at a time is wanted.
 func (a *ahead) begin(f *manifest.File, size int64) {
 	r := &reading{size: size, done: make(chan struct{})}
 	a.begun = append(a.begun, r)
 	a.held += size
-	go func() {
+	read := func() {
 		defer close(r.done)
 		r.in, r.err = a.read(f)
-	}()
+	}
+	if a.most == 1 {
+		read()
+		return
+	}
+	go read()
 }
 
 // read reads a file whole, or reads it once to know that it is what the manifest

@@ -40,6 +40,9 @@ type Merge struct {
 	// Pace is how many bytes of files are merged in a second, as far as anything is
 	// known about it. It is learned from each group that was merged.
 	Pace float64
+	// Ahead is how many files are read at the same time; 0 stands for 8. With 1 every
+	// call to the store is made one after the other.
+	Ahead int
 }
 
 // Merged is what was merged in one table, or would be.
@@ -232,7 +235,7 @@ func (a *merging) merge(ctx context.Context, g Group) error {
 	a.wrote = append(a.wrote, out)
 	behind := output.NewBacklog()
 	defer behind.Stop()
-	files := readAhead(ctx, a.Store, g.Files)
+	files := readAhead(ctx, a.Store, a.Ahead, g.Files)
 	defer files.stop()
 	for i := range g.Files {
 		f := &g.Files[i]

@@ -131,7 +131,7 @@ func (p *process) repair() *compact.Repair {
 
 // merge makes one file of the small ones of each table.
 func (p *process) merge() func() {
-	m := compact.Merge{Log: p.publishes(p.log(p.store), p.store), Store: p.store, Random: p, Now: p.clock.Now, Logger: p.logger(),
+	m := compact.Merge{Log: p.publishes(p.log(p.store), p.store), Store: p.store, Random: p, Now: p.clock.Now, Logger: p.logger(), Ahead: 1,
 		Rules: compact.Rules{FanIn: 2 + p.lots.IntN(3), Target: []int64{1 << 12, 1 << 20}[p.lots.IntN(2)]}}
 	return func() {
 		p.stats.merges++

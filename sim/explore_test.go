@@ -103,6 +103,33 @@ var scenarios = []scenario{
 	{"widen and rewind", 1, 2, false, 1, 1, func(w *world) []sim.Process {
 		return []sim.Process{w.writer("a", all), w.widener("widen", 0), w.repairer("rewind", rewindTo(1))}
 	}},
+	{"merge", 2, 3, true, 2, 1, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", all), w.merger("merge", 0)}
+	}},
+	{"hasty merge", 2, 3, false, 2, 1, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", hasty), w.merger("merge", 1)}
+	}},
+	{"two merges", 2, 3, false, 2, 0, func(w *world) []sim.Process {
+		return []sim.Process{w.merger("a", 0), w.merger("b", 0)}
+	}},
+	{"two merges and a writer", 1, 2, false, 2, 1, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", all), w.merger("b", 0), w.merger("c", 0)}
+	}},
+	{"merge beside shards", 1, 2, false, 2, 2, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", first), w.writer("b", second), w.merger("merge", 0)}
+	}},
+	{"merge and gc", 0, 1, false, 2, 1, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", all), w.merger("merge", 0), w.collector("gc", 1)}
+	}},
+	{"merge, expire and gc", 1, 2, false, 2, 0, func(w *world) []sim.Process {
+		return []sim.Process{w.merger("merge", 0), w.repairer("expire", expire), w.collector("gc", 1)}
+	}},
+	{"merge and rewind", 1, 2, false, 2, 1, func(w *world) []sim.Process {
+		return []sim.Process{w.writer("a", all), w.merger("merge", 0), w.repairer("rewind", rewindTo(1))}
+	}},
+	{"merge and widen", 1, 2, false, 2, 0, func(w *world) []sim.Process {
+		return []sim.Process{w.merger("merge", 0), w.widener("widen", 0)}
+	}},
 	// With one fault this one has more than 12 million states.
 	{"three writers and gc", 0, never, false, 1, 2, func(w *world) []sim.Process {
 		return []sim.Process{w.writer("a", first), w.writer("b", second), w.writer("c", all), w.collector("gc", 1)}

@@ -224,6 +224,20 @@ func (w *world) fencer(name string) sim.Process {
 	}}
 }
 
+// merger is a process that makes one file of all small ones of each table.
+func (w *world) merger(name string, tries int) sim.Process {
+	return sim.Process{Name: name, Run: func(c *sim.Client) {
+		m := &compact.Merge{Log: newLog(c, tries), Store: c, Random: c.Random(), Now: (&clock{}).Now, Logger: quiet, Ahead: 1, Rules: compact.Rules{FanIn: 2}}
+		head, err := m.Log.Head(context.Background())
+		for _, table := range []string{"events", "events_dead"} {
+			if err == nil {
+				head, _, err = m.Run(context.Background(), head, table, compact.Until{})
+			}
+		}
+		c.Note(ended{err: err})
+	}}
+}
+
 // widened says that the column k is JSON from seq on.
 type widened struct{ seq manifest.Seq }
 

@@ -24,6 +24,7 @@ var (
 	known     = suite{"^(TestKnownFaults|TestAHint.*|TestP6_.*)$", "./sim"}
 	widening  = suite{"^TestExplore$/^(widen|widen_and_rewind)$", "./sim"}
 	hastily   = suite{"^TestExplore$/^hasty_widening$", "./sim"}
+	merging   = suite{"^TestExplore$/^(hasty_merge|two_merges)$", "./sim"}
 	rewritten = suite{"^(TestARewind.*|TestAWidening.*|TestAValue.*)$", "./compact"}
 	retyped   = suite{"", "./retype"}
 	replaced  = suite{"^(TestApplyHolds.*|TestNoFileOfAnOlder.*)$", "./manifest"}
@@ -163,6 +164,10 @@ var mutants = []mutant{
 		[]edit{{"manifest/tables.go", "if away[key] || seen[key] {", "if seen[key] {"}}, replaced},
 	{"a rewrite cleans up after an unknown outcome", "Widen: nothing is deleted on an unknown outcome",
 		[]edit{{"compact/widen.go", "		out, err := a.Log.Append(ctx, p)\n		if err != nil {\n", "		out, err := a.Log.Append(ctx, p)\n		if err != nil {\n			a.drop(ctx)\n"}}, hastily},
+	{"a merge cleans up after an unknown outcome", "Merge: nothing is deleted on an unknown outcome",
+		[]edit{{"compact/merge.go", "return out, a.did, fmt.Errorf(\"merge files of %s: %w\", table, err)", "a.drop(ctx)\n		return out, a.did, fmt.Errorf(\"merge files of %s: %w\", table, err)"}}, merging},
+	{"a merge that goes on with what a rival took", "Decide: every file that a merge takes away is live still",
+		[]edit{{"commit/decide.go", "if mine[gone[i].Key] {", "if mine[gone[i].Key] && false {"}}, merging},
 	{"a rewind keeps the types", "Rewind: columns have the types of the files that come back",
 		[]edit{{"commit/repair.go", "if err != nil || sum == t.Schema.SHA256 {", "if err != nil || sum != t.Schema.SHA256 {"}}, rewritten},
 	{"a value leaves its column", "retype: what stood in the column stands in it afterwards",
