@@ -365,6 +365,7 @@ func TestIdentityAndHash(t *testing.T) {
 		"source.files.on_invalid_utf8=replace":                 {true, false},
 		"schema.contract=freeze":                               {true, false},
 		"schema.columns=[{path: a, type: string}]":             {true, false},
+		"schema.columns=[{path: a, type: struct}]":             {true, false},
 		"schema.columns=[{path: a, type: string, default: x}]": {true, false},
 		"event_time={field: ts}":                               {true, false},
 		"event_time={field: ts, unit: ms}":                     {true, false},

@@ -80,7 +80,7 @@ type deciding struct {
 	CSV         *CSV          `json:",omitempty"` // nil: the default dialect
 	Encoding    Encoding      `json:",omitempty"` // "": UTF-8
 	InvalidUTF8 OnInvalidUTF8 `json:",omitempty"` // "": reject
-	Columns     []schema.Pin  `json:",omitempty"` // with the event time
+	Columns     []pinned      `json:",omitempty"` // with the event time
 	OnlyListed  bool          `json:",omitempty"`
 	PartitionBy []Partition   `json:",omitempty"`
 }
@@ -94,6 +94,24 @@ func (p *Pipeline) Hash() string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
+}
+
+// pinned is a pin in words: a struct may be pinned without its fields, which is no
+// type that a column can have.
+type pinned struct {
+	Place   schema.Place
+	Type    string
+	Name    string      `json:",omitempty"`
+	Default string      `json:",omitempty"`
+	Unit    schema.Unit `json:",omitempty"`
+}
+
+func pinnedOf(pins []schema.Pin) []pinned {
+	out := make([]pinned, len(pins))
+	for i, p := range pins {
+		out[i] = pinned{p.Place, p.Type.String(), p.Name, p.Default, p.Unit}
+	}
+	return out
 }
 
 func (p *Pipeline) deciding() deciding {
@@ -116,7 +134,7 @@ func (p *Pipeline) deciding() deciding {
 		Compression: p.Parquet.Compression,
 		TargetBytes: p.Parquet.TargetFileBytes,
 		Unnest:      files.Unnest.String(),
-		Columns:     p.Pins(),
+		Columns:     pinnedOf(p.Pins()),
 		OnlyListed:  p.Schema.OnlyListed,
 		PartitionBy: p.PartitionBy,
 	}
