@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,7 +58,8 @@ func TestHostileKeysInABucketAreDataAndNothingElse(t *testing.T) {
 		key := info.Key
 		switch {
 		case strings.HasPrefix(key, "in/") && want[strings.TrimPrefix(key, "in/")]:
-		case strings.HasPrefix(key, "lake/_batcher/"), strings.HasPrefix(key, "lake/h/data/"), strings.HasPrefix(key, "lake/h_dead/data/"):
+		case strings.HasPrefix(key, "lake/_batcher/"), strings.HasPrefix(key, "lake/h/data/"), strings.HasPrefix(key, "lake/h_dead/data/"),
+			strings.HasPrefix(key, "lake/h/_delta_log/"), strings.HasPrefix(key, "lake/h_dead/_delta_log/"):
 		default:
 			t.Errorf("written outside of its place: %q", key)
 		}
@@ -89,7 +92,15 @@ func TestADamagedStateObjectIsDamage(t *testing.T) {
 			if r := w.run("verify", "--deep"); r.code != exitDamaged || !strings.Contains(r.stdout, "VIOLATION I10") {
 				t.Errorf("verify: exit %d: %s%s", r.code, r.stdout, r.stderr)
 			}
-			w.seedLocal("more/", 1, 1) // so that the consumed set has to be read
+			w.seedLocal("more/", 1, 1)
+			made := filepath.Join(w.dir, "in/more")
+			err = filepath.WalkDir(made, func(path string, _ fs.DirEntry, err error) error {
+				return errors.Join(err, os.Chtimes(path, time.Time{}, time.Now().Add(-time.Hour)))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Older than what is consumed, so that the consumed set has to be read.
 			if r := w.run("run"); r.code != exitDamaged {
 				t.Errorf("exit %d: %s", r.code, r.stderr)
 			}

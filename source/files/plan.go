@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -114,6 +115,7 @@ func (p *planner) compare(ctx context.Context) error {
 		return p.list(ctx, p.judge)
 	}
 	var buffer []candidate
+	var come newcomers
 	seen := 0
 	err := p.list(ctx, func(c candidate) {
 		if seen++; seen <= p.bufferLimit {
@@ -121,11 +123,12 @@ func (p *planner) compare(ctx context.Context) error {
 		} else {
 			buffer = nil
 		}
+		come.see(p, &c)
 	})
 	if err != nil || seen == 0 {
 		return err
 	}
-	if p.plan.Full && p.agrees(buffer) {
+	if p.plan.Full && p.agrees(&come) {
 		return nil
 	}
 	if err := p.load(ctx); err != nil {
@@ -141,40 +144,57 @@ func (p *planner) compare(ctx context.Context) error {
 	return nil
 }
 
+// newcomers are the listed objects that are newer than all consumed ones, and the
+// beginnings of the hashed keys of all others.
+type newcomers struct {
+	list []candidate
+	old  []uint64
+	many bool // too many of one kind: these are not all
+}
+
+// maxOld is how many keys are kept to tell that none of them is a newcomer's: 8 MiB.
+const maxOld = 1 << 20
+
+func (n *newcomers) see(p *planner, c *candidate) {
+	switch isNew := p.isNew(c); {
+	case isNew && len(n.list) < p.bufferLimit:
+		n.list = append(n.list, *c)
+	case !isNew && len(n.old) < maxOld:
+		n.old = append(n.old, binary.BigEndian.Uint64(c.key[:]))
+	default:
+		n.many = true
+	}
+}
+
 // agrees says whether a full listing has exactly the consumed objects, but for the
 // open ones, which are not added up on either side, and besides only such as are newer
-// than all of these. Then the newer ones are new, and it plans them. buffer is the
-// listing, or nil if it is too long for that.
+// than all of these. Then the newer ones are new, and it plans them.
 //
 // A key that was overwritten during the listing may stand in it twice, as it was and
 // as it is: then it is not new, and does not agree.
-func (p *planner) agrees(buffer []candidate) bool {
+func (p *planner) agrees(come *newcomers) bool {
 	consumed := tally{p.progress.Count, p.progress.Sum}
 	switch {
 	case p.all == consumed:
 		p.plan.Counts.Consumed = p.all.count
 		return true
-	case p.old != consumed || buffer == nil:
+	case p.old != consumed || come.many:
 		return false
 	}
-	fresh := make(map[source.Hash]bool)
-	for i := range buffer {
-		if p.isNew(&buffer[i]) {
-			fresh[buffer[i].key] = true
-		}
+	keys := make(map[uint64]bool, len(come.list))
+	for i := range come.list {
+		keys[binary.BigEndian.Uint64(come.list[i].key[:])] = true
 	}
-	for i := range buffer {
-		if fresh[buffer[i].key] && !p.isNew(&buffer[i]) {
+	for _, key := range come.old {
+		if keys[key] {
 			return false
 		}
 	}
 	p.plan.Counts.Consumed = p.old.count
-	for _, c := range buffer {
-		switch {
-		case !fresh[c.key]:
-		case p.source.cfg.Shard.Owns(c.key):
+	for _, c := range come.list {
+		if p.source.cfg.Shard.Owns(c.key) {
 			p.fresh.add(c)
-		default:
+		} else {
 			p.others = true
 		}
 	}

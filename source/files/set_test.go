@@ -80,6 +80,28 @@ func TestFastPathLoadsNothing(t *testing.T) {
 	}
 }
 
+// TestALongListingNeedsNoSegments lists more objects than a plan keeps, and a few new
+// ones.
+func TestALongListingNeedsNoSegments(t *testing.T) {
+	const objects = 70_000
+	b := newBucket()
+	for i := range objects {
+		b.put(t, fmt.Sprintf("%06d", i), "x", noon.Add(-time.Hour))
+	}
+	c := newChain(t, b, files.Config{MaxObjects: objects})
+	c.consume()
+	c.restart()
+	b.put(t, "new/1", "x", noon)
+	b.put(t, "new/2", "x", noon)
+	p := c.plan()
+	wantKeys(t, p, "new/1 new/2")
+	if p.Counts.Consumed != objects || c.segments.loads != 0 {
+		t.Errorf("%d loads, counts %+v", c.segments.loads, p.Counts)
+	}
+	b.put(t, "late", "x", noon.Add(-2*time.Hour))
+	wantKeys(t, c.plan(), "late new/1 new/2")
+}
+
 // TestAnObjectThatIsListedAsItWasAndAsItIsIsNotNew lists a key twice that was
 // overwritten during the listing.
 func TestAnObjectThatIsListedAsItWasAndAsItIsIsNotNew(t *testing.T) {
