@@ -34,12 +34,12 @@ type teller struct {
 }
 
 // feed has a run take lines, unless an earlier step failed.
-func (t *teller) feed(name string, lines []any, args ...string) {
+func (t *teller) feed(name string, lines []any) {
 	if t.err != nil {
 		return
 	}
 	var rows []Row
-	rows, t.err = t.run(name, lines, args...)
+	rows, t.err = t.run(name, lines)
 	for _, row := range rows {
 		if _, dead := row["code"]; dead {
 			t.dead = append(t.dead, row)

@@ -56,16 +56,15 @@ func becomeColumns(s *schema.Shape, class schema.Class, w when) bool {
 	return all == schema.SawList || all&^(schema.SawObject|schema.SawMap) == 0
 }
 
-// teaches says whether the record d, which is a JSON object, has no key twice
-// where that may become columns, and no invalid text but what columns of bytes
-// take.
-func (l *learner) teaches(d []byte, valid bool, w when) bool {
+// teaches says whether a record, which is a JSON object, has no key twice where
+// that may become columns, and no invalid text but what columns of bytes take.
+func (l *learner) teaches(rec *record, w when) bool {
 	l.when = w
 	l.keys.reset()
-	if l.twice, l.invalid = false, 0; !valid {
-		l.invalid = invalidBytes(d)
+	if l.twice, l.invalid = false, 0; !rec.valid {
+		l.invalid = invalidBytes(rec.raw)
 	}
-	l.members(d, space(d, 0), &l.root)
+	l.members(rec.raw, space(rec.raw, 0), &l.root)
 	return !l.twice && l.invalid == 0
 }
 
@@ -126,7 +125,7 @@ func (l *learner) parts(d []byte, i int, s *schema.Shape) int {
 }
 
 func (p jsonParser) teaches(rec *record, w when) bool {
-	return p.learner.teaches(rec.raw, rec.valid, w)
+	return p.learner.teaches(rec, w)
 }
 
 func (p lineParser) teaches(rec *record, _ when) bool {
