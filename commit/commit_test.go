@@ -358,3 +358,23 @@ func TestCreateRacesAndRefusesForeignTables(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+// TestALogWhoseMakerCannotBeAskedIsNotForeign races the genesis and the first
+// publication of somebody else, and has the store fail where it would tell of them.
+func TestALogWhoseMakerCannotBeAskedIsNotForeign(t *testing.T) {
+	store := memstore.New()
+	create(t, store)
+	key := "events/_delta_log/00000000000000000000.json"
+	if _, err := store.Put(t.Context(), key, []byte("{}"), object.Always); err != nil {
+		t.Fatal(err)
+	}
+	layout := manifest.Layout{Pipeline: "events"}
+	faults := faultstore.New(store, faultstore.Script{{Op: faultstore.Get, Prefix: layout.Manifests(), Fault: faultstore.Unavailable}})
+	_, err := newLog(faults).Create(t.Context(), genesis(2))
+	if err == nil || errors.Is(err, commit.ErrForeign) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := newLog(faults).Create(t.Context(), genesis(2)); err != nil {
+		t.Errorf("when it can be asked: %v", err)
+	}
+}

@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -116,8 +117,11 @@ func (l *Log) claim(ctx context.Context, table, id string) error {
 // foreignLog refuses a table folder that already has a Delta log when there is
 // no chain of ours that could have made it.
 func (l *Log) foreignLog(ctx context.Context, table, id, key string) error {
-	if _, err := l.getSlot(ctx, 0); err == nil {
+	switch _, err := l.getSlot(ctx, 0); {
+	case err == nil:
 		return nil // somebody made the genesis meanwhile; the log may be ours
+	case !errors.Is(err, object.ErrNotFound):
+		return fmt.Errorf("whose Delta log table %q has: %w", table, err)
 	}
 	return fmt.Errorf("%w: table %q already has a Delta log (%s) that pipeline %s did not write", ErrForeign, table, key, id)
 }
