@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"batcher/localdev"
 )
 
 // results are all that was measured.
@@ -36,12 +38,6 @@ func machine(ctx context.Context) string {
 		runtime.Version(), time.Now().UTC().Format(time.DateOnly), strings.Join(packages, ", "))
 }
 
-// The place in a document where tables stand, by their name.
-const (
-	docBegin = "<!-- %s: begin -->\n"
-	docEnd   = "<!-- %s: end -->\n"
-)
-
 // publish prints the tables, and puts them where the flags say: in a document into
 // the place of a name.
 func (r *results) publish(place string) error {
@@ -55,17 +51,7 @@ func (r *results) publish(place string) error {
 	if r.doc == "" {
 		return nil
 	}
-	body, err := os.ReadFile(r.doc)
-	if err != nil {
-		return err
-	}
-	begin, end := fmt.Sprintf(docBegin, place), fmt.Sprintf(docEnd, place)
-	head, rest, begun := strings.Cut(string(body), begin)
-	_, tail, ended := strings.Cut(rest, end)
-	if !begun || !ended {
-		return fmt.Errorf("%s has no place between %q and %q", r.doc, begin, end)
-	}
-	return os.WriteFile(r.doc, []byte(head+begin+text+end+tail), 0o644)
+	return localdev.PutSection(r.doc, place, text)
 }
 
 // markdown is one table; each line of a rival says how often batcher's figure

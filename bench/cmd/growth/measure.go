@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"batcher/localdev"
 	"batcher/object"
 )
 
@@ -122,12 +123,6 @@ func (w *world) measure(ctx context.Context) (row, error) {
 	return r, nil
 }
 
-// The place in a document where the table stands.
-const (
-	docBegin = "<!-- growth: begin -->\n"
-	docEnd   = "<!-- growth: end -->\n"
-)
-
 // publish prints the table, and puts it where the flags say.
 func (s *settings) publish(rows []row) error {
 	text := markdown(rows)
@@ -140,16 +135,7 @@ func (s *settings) publish(rows []row) error {
 	if s.doc == "" {
 		return nil
 	}
-	body, err := os.ReadFile(s.doc)
-	if err != nil {
-		return err
-	}
-	head, rest, begun := strings.Cut(string(body), docBegin)
-	_, tail, ended := strings.Cut(rest, docEnd)
-	if !begun || !ended {
-		return fmt.Errorf("%s has no place between %q and %q", s.doc, docBegin, docEnd)
-	}
-	return os.WriteFile(s.doc, []byte(head+docBegin+text+docEnd+tail), 0o644)
+	return localdev.PutSection(s.doc, "growth", text)
 }
 
 // markdown has a line for each action and a column for each length.

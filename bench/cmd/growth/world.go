@@ -193,14 +193,20 @@ func (w *world) collect(ctx context.Context) error {
 	return w.cleanLogs(ctx)
 }
 
+// begin wires an invocation and finds the head.
+func (w *world) begin(ctx context.Context) (*pipeline.Pipeline, manifest.Snapshot, error) {
+	p, err := w.invoke()
+	if err != nil {
+		return nil, manifest.Snapshot{}, err
+	}
+	head, err := p.Log.Head(ctx)
+	return p, head, err
+}
+
 // look is what status asks the store for, but for the listing of the source and of
 // the table folders.
 func (w *world) look(ctx context.Context) error {
-	p, err := w.invoke()
-	if err != nil {
-		return err
-	}
-	head, err := p.Log.Head(ctx)
+	p, head, err := w.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -210,11 +216,7 @@ func (w *world) look(ctx context.Context) error {
 
 // verify proves the last hundred manifests.
 func (w *world) verify(ctx context.Context) error {
-	p, err := w.invoke()
-	if err != nil {
-		return err
-	}
-	head, err := p.Log.Head(ctx)
+	p, head, err := w.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -271,11 +273,7 @@ func (w *world) cleanLogs(ctx context.Context) error {
 
 // list reads what the live files of the table are.
 func (w *world) list(ctx context.Context) error {
-	p, err := w.invoke()
-	if err != nil {
-		return err
-	}
-	head, err := p.Log.Head(ctx)
+	p, head, err := w.begin(ctx)
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,6 @@ import (
 	"batcher/localdev"
 )
 
-const (
-	docBegin = "<!-- readers: begin -->\n"
-	docEnd   = "<!-- readers: end -->\n"
-)
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
@@ -65,7 +60,7 @@ func run(ctx context.Context, args []string) (err error) {
 	text := fmt.Sprintf("Written by `make interop` on %s.\n\n%s", time.Now().UTC().Format(time.DateOnly), interop.Matrix(outcomes))
 	fmt.Print(text)
 	if *doc != "" {
-		return errors.Join(failed, write(*doc, text))
+		return errors.Join(failed, localdev.PutSection(*doc, "readers", text))
 	}
 	return failed
 }
@@ -101,18 +96,4 @@ func ask(ctx context.Context, dir, only string, places []interop.Place) ([]inter
 		}
 	}
 	return all, errors.Join(failed...)
-}
-
-// write puts the text into the marked place of a document.
-func write(doc, text string) error {
-	body, err := os.ReadFile(doc)
-	if err != nil {
-		return err
-	}
-	head, rest, ok := strings.Cut(string(body), docBegin)
-	_, tail, ended := strings.Cut(rest, docEnd)
-	if !ok || !ended {
-		return fmt.Errorf("%s has no place between %q and %q", doc, docBegin, docEnd)
-	}
-	return os.WriteFile(doc, []byte(head+docBegin+text+docEnd+tail), 0o644)
 }
