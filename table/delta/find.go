@@ -108,9 +108,10 @@ func (p *Projector) findAbove(ctx context.Context, head manifest.Snapshot, table
 	return place{at.version + 1, who.Seq}, p.check(ctx, head, table, at.version+1, who)
 }
 
-// gallop finds the last version below one that is absent, from the one that the
-// hint names or from the first. Where the hint names a version that is not there,
-// the log was not written by us alone.
+// gallop finds the last version below one that was absent, from the one that the
+// hint names or from the first. Where the hint names a later one, somebody went on
+// between the two looks or knows a newer head. Where it names a version that is not
+// there, the log was not written by us alone.
 func (p *Projector) gallop(ctx context.Context, table string, free Version) (Version, author, error) {
 	h, err := p.hint(ctx, table)
 	if err != nil {
@@ -127,8 +128,8 @@ func (p *Projector) gallop(ctx context.Context, table string, free Version) (Ver
 		}
 		return there, err
 	}
-	if h.Version >= free && h.Version >= 0 {
-		return -1, author{}, &ConflictError{Table: table, Version: h.Version}
+	if h.Version >= 0 && h.Version >= free {
+		free = h.Version + 1
 	}
 	for v, step := max(h.Version, 0), Version(1); v < free; v, step = low+step, 2*step {
 		there, err := look(v)

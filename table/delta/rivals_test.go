@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"strings"
 	"sync"
@@ -86,6 +87,72 @@ func TestTwoProjectors_MakeOneLog(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestARivalGoesOnWhileOneLooks lets a rival publish everything right before each
+// call of a projector, which starts from any state and on any head.
+func TestARivalGoesOnWhileOneLooks(t *testing.T) {
+	story := story(t)
+	whole, store := clone(story)
+	whole.publish()
+	want := deltaLog(store)
+	calls := 0
+	for _, projected := range []manifest.Seq{0, 1, 2, 9, 10, 11, 14} {
+		for _, seq := range []manifest.Seq{1, 11, 12, 14} {
+			for call := 1; ; call++ {
+				l, store := clone(story)
+				if projected > 0 {
+					s, err := l.log(l.store).Slot(t.Context(), projected)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := l.projector(l.store).Publish(t.Context(), s); err != nil {
+						t.Fatal(err)
+					}
+				}
+				head, err := l.log(l.store).Slot(t.Context(), seq)
+				if err != nil {
+					t.Fatal(err)
+				}
+				hooked := &hookedStore{Store: l.store, left: call, hook: func() { l.publish() }}
+				if _, err := l.projector(hooked).Publish(t.Context(), head); err != nil {
+					t.Fatalf("%d projected, head %d, a rival before call %d: %v", projected, seq, call, err)
+				}
+				if hooked.left > 0 {
+					break
+				}
+				calls++
+				l.publish()
+				if got := deltaLog(store); !maps.Equal(got, want) {
+					t.Fatalf("%d projected, head %d, a rival before call %d: the log differs", projected, seq, call)
+				}
+			}
+		}
+	}
+	t.Logf("a rival went before %d calls", calls)
+}
+
+// hookedStore calls a hook right before the call for which none are left.
+type hookedStore struct {
+	object.Store
+	left int
+	hook func()
+}
+
+func (s *hookedStore) count() {
+	if s.left--; s.left == 0 {
+		s.hook()
+	}
+}
+
+func (s *hookedStore) Get(ctx context.Context, key string, o object.GetOptions) (io.ReadCloser, object.Info, error) {
+	s.count()
+	return s.Store.Get(ctx, key, o)
+}
+
+func (s *hookedStore) Put(ctx context.Context, key string, body []byte, cond object.Condition) (object.Info, error) {
+	s.count()
+	return s.Store.Put(ctx, key, body, cond)
 }
 
 // TestALateWriteChangesNothing lets a version land that its sender gave up.
