@@ -180,9 +180,13 @@ func (v view) metaData(o Origin) (*metaData, error) {
 		ID: tableID(o.Pipeline, v.table), Name: v.table,
 		Format: fileFormat{Provider: "parquet", Options: map[string]string{}},
 		Schema: text, PartitionColumns: v.partitions,
-		// Nobody but us cleans the log: see Clean.
-		Configuration: map[string]string{"delta.enableExpiredLogCleanup": "false"},
-		CreatedTime:   o.CreatedAt.UnixMilli(),
+		// Nobody but us cleans the log (see Clean) or deletes files: a VACUUM that names
+		// no period finds nothing that is old enough.
+		Configuration: map[string]string{
+			"delta.enableExpiredLogCleanup":      "false",
+			"delta.deletedFileRetentionDuration": "interval 36500 days",
+		},
+		CreatedTime: o.CreatedAt.UnixMilli(),
 	}, nil
 }
 
