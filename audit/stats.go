@@ -183,8 +183,8 @@ const (
 )
 
 // says whether JSON in the form of docs/FORMAT.md names an end of the values, which
-// it may place further out by the rest of a millisecond, and of a least string behind
-// its first 32 characters.
+// it may place further out by the rest of a millisecond or of a decimal behind its
+// first 15 digits, and of a least string behind its first 32 characters.
 func (e *extremes) says(text json.RawMessage, which end) bool {
 	v := [...][]byte{least: e.lo, greatest: e.hi}[which]
 	switch t := e.leaf.Field.Type; t.Kind {
@@ -193,7 +193,15 @@ func (e *extremes) says(text json.RawMessage, which end) bool {
 		return json.Unmarshal(text, &n) == nil && n == float(v)
 	case schema.Decimal:
 		n, ok := new(big.Rat).SetString(string(text))
-		return ok && n.Cmp(decimal(v, t.Scale)) == 0
+		if !ok {
+			return false
+		}
+		value := decimal(v, t.Scale)
+		out := n.Sub(n, value)
+		if which == least {
+			out.Neg(out)
+		}
+		return out.Sign() == 0 || t.Scale > 0 && out.Sign() > 0 && out.Cmp(rest(value)) < 0
 	case schema.String:
 		var s string
 		if json.Unmarshal(text, &s) != nil {
@@ -213,6 +221,11 @@ func (e *extremes) says(text json.RawMessage, which end) bool {
 	}
 	var n int64
 	return json.Unmarshal(text, &n) == nil && n == whole(v)
+}
+
+// rest is what the last of 15 digits of a value stands for, or more.
+func rest(value *big.Rat) *big.Rat {
+	return new(big.Rat).Mul(new(big.Rat).Abs(value), big.NewRat(1, 1e14))
 }
 
 // decimal is a value with so many digits behind the point.

@@ -17,9 +17,9 @@ func kinds(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
 	long := strings.Repeat("ä", 40)
-	w.drop("a", `{"i":-7,"f":-0.5,"s":"`+long+`","at":"2026-01-01T00:00:00.0001Z","ok":true,"d":123456789012345678901234567890,"in":{"x":"b"},"day":"2026-01-02","cost":-1.25,"l":[1]}`+"\n"+
-		`{"i":9,"f":1e300,"s":"","at":"2026-01-01T00:00:01.0009Z","ok":false,"d":-5,"in":{"x":"c"},"day":"1969-12-31","cost":7.5,"l":[2]}`+"\n{}\n")
-	for key, kind := range map[string]schema.Type{"day": {Kind: schema.Date}, "cost": {Kind: schema.Decimal, Precision: 10, Scale: 2}} {
+	w.drop("a", `{"i":-7,"f":-0.5,"s":"`+long+`","at":"2026-01-01T00:00:00.0001Z","ok":true,"d":123456789012345678901234567890,"in":{"x":"b"},"day":"2026-01-02","cost":-1.25,"fee":-12345678901234567.89,"l":[1]}`+"\n"+
+		`{"i":9,"f":1e300,"s":"","at":"2026-01-01T00:00:01.0009Z","ok":false,"d":-5,"in":{"x":"c"},"day":"1969-12-31","cost":7.5,"fee":98765432109876543.21,"l":[2]}`+"\n{}\n")
+	for key, kind := range map[string]schema.Type{"day": {Kind: schema.Date}, "cost": {Kind: schema.Decimal, Precision: 10, Scale: 2}, "fee": {Kind: schema.Decimal, Precision: 38, Scale: 2}} {
 		place, err := schema.ParsePlace(key)
 		if err != nil {
 			t.Fatal(err)
@@ -81,6 +81,13 @@ func TestStatisticsThatRowsDoNotHaveAreFound(t *testing.T) {
 		{"cost", least("-1.24"), source, "I21"},
 		{"cost", greatest("7.49"), source, "I21"},
 		{"cost", greatest("7.50"), source, ""},
+		{"fee", least("-12345678901234567.89"), source, ""},
+		{"fee", least("-12345678901234600.00"), source, ""}, // what is written
+		{"fee", least("-12345678901234567.88"), source, "I21"},
+		{"fee", least("-12345678901235000.00"), source, "I21"},
+		{"fee", greatest("98765432109876600.00"), source, ""},
+		{"fee", greatest("98765432109876500.00"), source, "I21"},
+		{"fee", greatest("98765432109877600.00"), source, "I21"},
 		{"day", least(`"1970-01-01"`), source, "I21"},
 		{"day", greatest(`"2026-01-01"`), source, "I21"},
 		{"in.x", greatest(`"b"`), source, "I21"},

@@ -16,7 +16,7 @@ type bounds struct {
 	nan        bool // of a float column: nothing can be said
 	minI, maxI int64
 	minF, maxF float64
-	minD, maxD [16]byte // big-endian, sign bit flipped: ordered as bytes
+	minD, maxD [decimalBytes]byte // big-endian, sign bit flipped: ordered as bytes
 	minS, maxS edge
 }
 
@@ -102,14 +102,14 @@ func (b *bounds) addFloats(plain []byte) {
 }
 
 func (b *bounds) addDecimals(plain []byte) {
-	for ; len(plain) >= 16; plain = plain[16:] {
-		v := [16]byte(plain)
+	for ; len(plain) >= decimalBytes; plain = plain[decimalBytes:] {
+		v := [decimalBytes]byte(plain)
 		v[0] ^= 0x80
 		b.mergeDecimal(v)
 	}
 }
 
-func (b *bounds) mergeDecimal(v [16]byte) {
+func (b *bounds) mergeDecimal(v [decimalBytes]byte) {
 	if !b.any || bytes.Compare(v[:], b.minD[:]) < 0 {
 		b.minD = v
 	}
@@ -208,13 +208,20 @@ func (b *bounds) floats() (lo, hi float64) {
 	return lo, hi + 0 // -0 + 0 is +0
 }
 
+// decimals are the bounds of a decimal column.
+func (b *bounds) decimals() (lo, hi [decimalBytes]byte) {
+	lo, hi = b.minD, b.maxD
+	lo[0], hi[0] = lo[0]^0x80, hi[0]^0x80
+	return lo, hi
+}
+
 // shortString is the length up to which a string stands in the footer.
 const shortString = 64
 
 // parquet are the bounds as a footer has them, or nil: PLAIN, strings without
 // their length, and only when both are short enough to stand there in full,
 // because the flags that say "not exact" are unknown to old readers.
-func (b *bounds) parquet() (lo, hi []byte) {
+func (b *bounds) parquet(t *schema.Type) (lo, hi []byte) {
 	if !b.any || b.nan {
 		return nil, nil
 	}
@@ -227,9 +234,8 @@ func (b *bounds) parquet() (lo, hi []byte) {
 		x, y := b.floats()
 		return binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)), binary.LittleEndian.AppendUint64(nil, math.Float64bits(y))
 	case schema.Decimal:
-		x, y := b.minD, b.maxD
-		x[0], y[0] = x[0]^0x80, y[0]^0x80
-		return x[:], y[:]
+		x, y := b.decimals()
+		return storedDecimal(t, x), storedDecimal(t, y)
 	case schema.String:
 		if len(b.minS.b) > 0 && len(b.minS.b) <= shortString && len(b.maxS.b) <= shortString {
 			return bytes.Clone(b.minS.b), bytes.Clone(b.maxS.b)

@@ -256,7 +256,7 @@ func (c *chunk) finishGroup(e *encoder) error {
 // metadata describes the finished chunk, which will stand at offset at.
 func (c *chunk) metadata(at int64, codec format.CompressionCodec) format.ColumnChunk {
 	m := format.ColumnMetaData{
-		Type:                  physicalType(c.kind),
+		Type:                  physicalType(&c.leaf.Field.Type),
 		PathInSchema:          c.leaf.chunkPath,
 		Codec:                 codec,
 		NumValues:             c.entries,
@@ -265,7 +265,7 @@ func (c *chunk) metadata(at int64, codec format.CompressionCodec) format.ColumnC
 		DataPageOffset:        at + int64(len(c.dictPage)),
 		Statistics:            format.Statistics{NullCount: c.nulls},
 	}
-	m.Statistics.MinValue, m.Statistics.MaxValue = c.bounds.parquet()
+	m.Statistics.MinValue, m.Statistics.MaxValue = c.bounds.parquet(&c.leaf.Field.Type)
 	m.Encoding = append(m.Encoding, format.RLE) // of the levels
 	if c.dictPage != nil {
 		m.DictionaryPageOffset = at

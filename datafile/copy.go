@@ -128,7 +128,7 @@ func (w *Writer) copyGroup(r *Reader, g *format.RowGroup) error {
 // empty, and must be finished before anything is added.
 func (c *chunk) takeWhole(p *pageReader, m *format.ColumnMetaData) (err error) {
 	defer recoverDamage(&err)
-	p.bounded = c.bounds.believe(m)
+	p.bounded = c.bounds.believe(m, &c.leaf.Field.Type)
 	for !p.ended() {
 		page, err := p.raw()
 		if err != nil {
@@ -153,7 +153,7 @@ func (c *chunk) takeWhole(p *pageReader, m *format.ColumnMetaData) (err error) {
 // takeRows takes the rows of a file's chunk into the open row group.
 func (c *chunk) takeRows(p *pageReader, m *format.ColumnMetaData, e *encoder) (err error) {
 	defer recoverDamage(&err)
-	p.bounded = c.bounds.believe(m)
+	p.bounded = c.bounds.believe(m, &c.leaf.Field.Type)
 	for !p.ended() {
 		page, err := p.raw()
 		if err != nil {
@@ -237,7 +237,7 @@ func (c *chunk) admit(h *format.PageHeader) error {
 
 // believe takes in what a footer says of a chunk, and says whether that is all there
 // is to know.
-func (b *bounds) believe(m *format.ColumnMetaData) bool {
+func (b *bounds) believe(m *format.ColumnMetaData, t *schema.Type) bool {
 	s := &m.Statistics
 	if m.NumValues == s.NullCount {
 		return true
@@ -253,11 +253,15 @@ func (b *bounds) believe(m *format.ColumnMetaData) bool {
 		b.addString(s.MaxValue)
 		return true
 	}
-	if width := column.Width(b.kind); len(s.MinValue) != width || len(s.MaxValue) != width {
+	lo, hi := s.MinValue, s.MaxValue
+	if b.kind == schema.Decimal {
+		lo, hi = vectorDecimal(t, lo), vectorDecimal(t, hi)
+	}
+	if width := column.Width(b.kind); len(lo) != width || len(hi) != width {
 		return false
 	}
-	b.addFixed(s.MinValue)
-	b.addFixed(s.MaxValue)
+	b.addFixed(lo)
+	b.addFixed(hi)
 	return true
 }
 

@@ -32,6 +32,9 @@ func wide() *schema.Schema {
 		field(22, "none", schema.Int64),
 		field(23, "list", schema.List, field(24, "element", schema.Int64)),
 		field(25, "j", schema.JSON),
+		money(26, "cents", 9, 2),
+		money(27, "paid", 18, 4),
+		money(28, "owed", 38, 4),
 	)
 }
 
@@ -40,7 +43,8 @@ func wideRows(rnd *rand.Rand, source string, count int) []row {
 	rows := make([]row, count)
 	for i := range rows {
 		r := row{"_source": source, "_offset": int64(i) * 400, "id": fmt.Sprintf("%016x", rnd.Uint64()), "few": fmt.Sprint("kind ", rnd.IntN(9)),
-			"f": rnd.NormFloat64(), "b": rnd.IntN(2) == 0, "j": `{"n":` + strconv.Itoa(rnd.IntN(1e6)) + `}`}
+			"f": rnd.NormFloat64(), "b": rnd.IntN(2) == 0, "j": `{"n":` + strconv.Itoa(rnd.IntN(1e6)) + `}`,
+			"cents": decimal(rnd.Int64N(2e9-1) - 1e9 + 1), "paid": decimal(rnd.Int64N(2e18-1) - 1e18 + 1), "owed": decimal(rnd.Int64() - rnd.Int64())}
 		if rnd.IntN(3) > 0 {
 			r["long"] = fmt.Sprintf("%016x%s", rnd.Uint64(), strings.Repeat("-", 64))
 		}

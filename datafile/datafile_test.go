@@ -12,8 +12,6 @@ import (
 
 // every is a schema with every kind, flat and nested.
 func every() *schema.Schema {
-	price := field(22, "price", schema.Decimal)
-	price.Type.Precision, price.Type.Scale = 38, 3
 	return table(
 		field(1, "_source", schema.String),
 		field(2, "_offset", schema.Int64),
@@ -21,7 +19,9 @@ func every() *schema.Schema {
 		field(18, "i", schema.Int32),
 		field(19, "l", schema.Int64),
 		field(20, "f", schema.Float64),
-		price,
+		money(22, "price", 38, 3),
+		money(46, "cents", 9, 2),
+		money(47, "paid", 18, 0),
 		field(23, "s", schema.String),
 		field(24, "j", schema.JSON),
 		field(25, "y", schema.Bytes),
@@ -41,15 +41,15 @@ func every() *schema.Schema {
 func everyRow() []row {
 	return []row{
 		{},
-		{"_source": "", "_offset": int64(0), "b": false, "i": int32(0), "l": int64(0), "f": 0.0, "price": decimal(0), "s": "", "j": "{}", "y": []byte{}, "d": int32(0), "t": int64(0), "list": []any{}, "map": []pair{}, "o": row{}, "deep": []any{}},
-		{"_source": "a/b.json", "_offset": int64(7), "b": true, "i": int32(math.MinInt32), "l": int64(math.MinInt64), "f": math.Inf(-1), "price": decimal(math.MinInt64), "s": "ä\x00\"\\\n", "j": `{"a": [1, null]}`, "y": []byte{0, 255}, "d": int32(-719162), "t": int64(-62135596800000000), "list": []any{nil}, "map": []pair{{"", nil}}, "o": row{"x": int64(0)}, "deep": []any{nil}},
-		{"_source": "a/b.json", "_offset": int64(8), "b": true, "i": int32(math.MaxInt32), "l": int64(math.MaxInt64), "f": math.MaxFloat64, "price": decimal(math.MaxInt64), "s": "\U0001F600", "j": `"text"`, "y": []byte("x"), "d": int32(2932896), "t": int64(253402300799999999), "list": []any{int64(0), nil, int64(-1)}, "map": []pair{{"k", 1.5}, {"n", nil}}, "o": row{"z": row{"w": ""}}, "deep": []any{row{}, row{"n": "", "tags": []any{}, "m": []pair{}}}},
+		{"_source": "", "_offset": int64(0), "b": false, "i": int32(0), "l": int64(0), "f": 0.0, "price": decimal(0), "cents": decimal(0), "paid": decimal(0), "s": "", "j": "{}", "y": []byte{}, "d": int32(0), "t": int64(0), "list": []any{}, "map": []pair{}, "o": row{}, "deep": []any{}},
+		{"_source": "a/b.json", "_offset": int64(7), "b": true, "i": int32(math.MinInt32), "l": int64(math.MinInt64), "f": math.Inf(-1), "price": decimal(math.MinInt64), "cents": decimal(-999_999_999), "paid": decimal(-999_999_999_999_999_999), "s": "ä\x00\"\\\n", "j": `{"a": [1, null]}`, "y": []byte{0, 255}, "d": int32(-719162), "t": int64(-62135596800000000), "list": []any{nil}, "map": []pair{{"", nil}}, "o": row{"x": int64(0)}, "deep": []any{nil}},
+		{"_source": "a/b.json", "_offset": int64(8), "b": true, "i": int32(math.MaxInt32), "l": int64(math.MaxInt64), "f": math.MaxFloat64, "price": decimal(math.MaxInt64), "cents": decimal(999_999_999), "paid": decimal(999_999_999_999_999_999), "s": "\U0001F600", "j": `"text"`, "y": []byte("x"), "d": int32(2932896), "t": int64(253402300799999999), "list": []any{int64(0), nil, int64(-1)}, "map": []pair{{"k", 1.5}, {"n", nil}}, "o": row{"z": row{"w": ""}}, "deep": []any{row{}, row{"n": "", "tags": []any{}, "m": []pair{}}}},
 		{"f": math.NaN(), "deep": []any{
 			row{"n": "x", "tags": []any{"a", nil, ""}, "m": []pair{{"k", []any{true, nil}}, {"e", []any{}}, {"n", nil}}},
 			nil,
 			row{"tags": []any{nil}, "m": []pair{{"k", []any{nil}}}},
 		}},
-		{"f": math.Copysign(0, -1), "l": int64(-1), "price": decimal(-1)},
+		{"f": math.Copysign(0, -1), "l": int64(-1), "price": decimal(-1), "cents": decimal(-1), "paid": decimal(-1)},
 	}
 }
 

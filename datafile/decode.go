@@ -145,14 +145,14 @@ func sizeOf(plain []byte, off int) (int, error) {
 }
 
 // decodeValues decodes n values of a data page into PLAIN form.
-func decodeValues(k schema.Kind, e format.Encoding, body []byte, n int, dict *entries) ([]byte, error) {
+func decodeValues(t *schema.Type, e format.Encoding, body []byte, n int, dict *entries) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	switch {
-	case e == format.RLEDictionary && column.Width(k) == 0 && dict != nil:
+	switch physical := physicalType(t); {
+	case e == format.RLEDictionary && physical == format.ByteArray && dict != nil:
 		return decodeIndexes(body, n, dict)
-	case e == format.DeltaBinaryPacked && (k == schema.Int32 || k == schema.Date):
+	case e == format.DeltaBinaryPacked && physical == format.Int32:
 		if err := checkDelta(body, n); err != nil {
 			return nil, err
 		}
@@ -161,12 +161,8 @@ func decodeValues(k schema.Kind, e format.Encoding, body []byte, n int, dict *en
 		if err != nil {
 			return nil, err
 		}
-		plain := make([]byte, 0, 4*n)
-		for _, v := range ints {
-			plain = binary.LittleEndian.AppendUint32(plain, uint32(v))
-		}
-		return plain, nil
-	case e == format.DeltaBinaryPacked && (k == schema.Int64 || k == schema.Timestamp):
+		return plainInts(t, ints), nil
+	case e == format.DeltaBinaryPacked && physical == format.Int64:
 		if err := checkDelta(body, n); err != nil {
 			return nil, err
 		}
@@ -175,15 +171,11 @@ func decodeValues(k schema.Kind, e format.Encoding, body []byte, n int, dict *en
 		if err != nil {
 			return nil, err
 		}
-		plain := make([]byte, 0, 8*n)
-		for _, v := range ints {
-			plain = binary.LittleEndian.AppendUint64(plain, uint64(v))
-		}
-		return plain, nil
-	case e == format.Plain:
-		return decodePlain(k, body, n)
+		return plainInts(t, ints), nil
+	case e == format.Plain && (t.Kind != schema.Decimal || physical == format.FixedLenByteArray):
+		return decodePlain(t.Kind, body, n)
 	}
-	return nil, fmt.Errorf("encoding %v for kind %v is not one that batcher writes", e, k)
+	return nil, fmt.Errorf("encoding %v for %v is not one that batcher writes", e, t)
 }
 
 // checkDelta says whether a DELTA_BINARY_PACKED body has n values. The library
@@ -277,6 +269,6 @@ func decodePage(l *leaf, h *format.DataPageHeader, body []byte, dict *entries) (
 		return nil, fmt.Errorf("page starts inside a row")
 	}
 	v.Values = bytes.Count(v.Def, []byte{v.MaxDef})
-	v.Plain, err = decodeValues(v.Kind, h.Encoding, body, v.Values, dict)
+	v.Plain, err = decodeValues(&l.Field.Type, h.Encoding, body, v.Values, dict)
 	return v, err
 }

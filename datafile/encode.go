@@ -2,10 +2,8 @@ package datafile
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"slices"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/parquet-go/parquet-go/encoding/delta"
@@ -14,7 +12,6 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"batcher/column"
-	"batcher/schema"
 )
 
 // encoder turns open pages into finished ones, one at a time. It owns the memory
@@ -96,26 +93,25 @@ func (e *encoder) body(c *chunk) (body content, encoding format.Encoding, err er
 
 // values appends the values of the open page of c to e.raw.
 func (e *encoder) values(c *chunk) (encoding format.Encoding, err error) {
-	switch {
+	t := &c.leaf.Field.Type
+	switch physical := physicalType(t); {
 	case c.dict != nil:
 		var d rle.DictionaryEncoding
 		encoding = format.RLEDictionary
 		e.scratch, err = d.EncodeInt32(e.scratch[:0], c.indexes)
-	case c.kind == schema.Bool:
+	case physical == format.Boolean:
 		e.raw = appendBits(e.raw, c.plain)
 		return format.Plain, nil
-	case c.kind == schema.Int32, c.kind == schema.Date:
-		e.int32s = slices.Grow(e.int32s[:0], len(c.plain)/4)
-		for p := c.plain; len(p) >= 4; p = p[4:] {
-			e.int32s = append(e.int32s, int32(binary.LittleEndian.Uint32(p)))
+	case physical == format.Int32:
+		if e.int32s, err = appendInts(e.int32s[:0], t, c.plain); err != nil {
+			return 0, err
 		}
 		var d delta.BinaryPackedEncoding
 		encoding = format.DeltaBinaryPacked
 		e.scratch, err = d.EncodeInt32(e.scratch[:0], e.int32s)
-	case c.kind == schema.Int64, c.kind == schema.Timestamp:
-		e.int64s = slices.Grow(e.int64s[:0], len(c.plain)/8)
-		for p := c.plain; len(p) >= 8; p = p[8:] {
-			e.int64s = append(e.int64s, int64(binary.LittleEndian.Uint64(p)))
+	case physical == format.Int64:
+		if e.int64s, err = appendInts(e.int64s[:0], t, c.plain); err != nil {
+			return 0, err
 		}
 		var d delta.BinaryPackedEncoding
 		encoding = format.DeltaBinaryPacked

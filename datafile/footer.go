@@ -13,8 +13,8 @@ import (
 )
 
 // physicalType is the Parquet type of a leaf.
-func physicalType(k schema.Kind) format.Type {
-	switch k {
+func physicalType(t *schema.Type) format.Type {
+	switch t.Kind {
 	case schema.Bool:
 		return format.Boolean
 	case schema.Int32, schema.Date:
@@ -24,7 +24,7 @@ func physicalType(k schema.Kind) format.Type {
 	case schema.Float64:
 		return format.Double
 	case schema.Decimal:
-		return format.FixedLenByteArray
+		return decimalType(t.Precision)
 	}
 	return format.ByteArray
 }
@@ -55,7 +55,7 @@ func appendElements(out []format.SchemaElement, f *schema.Field, repetition form
 	case schema.List, schema.Map:
 		return appendRepeated(out, f, e)
 	}
-	e.Type = thrift.New(physicalType(f.Type.Kind))
+	e.Type = thrift.New(physicalType(&f.Type))
 	annotate(&e, &f.Type)
 	return append(out, e)
 }
@@ -102,7 +102,9 @@ func annotate(e *format.SchemaElement, t *schema.Type) {
 			Unit:            format.TimeUnit{Value: &format.MicroSeconds{}},
 		}}
 	case schema.Decimal:
-		e.TypeLength = thrift.New(int32(16))
+		if e.Type.V == format.FixedLenByteArray {
+			e.TypeLength = thrift.New(int32(decimalBytes))
+		}
 		e.Precision, e.Scale = thrift.New(int32(t.Precision)), thrift.New(int32(t.Scale))
 		e.ConvertedType = thrift.New(deprecated.Decimal)
 		e.LogicalType = format.LogicalType{Value: &format.DecimalType{
@@ -266,8 +268,11 @@ func leafType(e *format.SchemaElement) (schema.Type, error) {
 		return schema.Type{Kind: schema.Bytes}, nil
 	case physical == format.ByteArray && converted == deprecated.UTF8:
 		return schema.Type{Kind: schema.String}, nil
-	case physical == format.FixedLenByteArray && annotated && converted == deprecated.Decimal && e.TypeLength.V == 16:
-		return schema.Type{Kind: schema.Decimal, Precision: int8(e.Precision.V), Scale: int8(e.Scale.V)}, nil
+	case annotated && converted == deprecated.Decimal:
+		t := schema.Type{Kind: schema.Decimal, Precision: int8(e.Precision.V), Scale: int8(e.Scale.V)}
+		if physical == physicalType(&t) && (physical != format.FixedLenByteArray || e.TypeLength.V == decimalBytes) {
+			return t, nil
+		}
 	}
 	return schema.Type{}, fmt.Errorf("type %v is not one that batcher writes", e.Type.V)
 }

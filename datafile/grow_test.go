@@ -112,14 +112,12 @@ func TestReadRefusesAnotherType(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	price := field(22, "price", schema.Decimal)
-	price.Type.Precision, price.Type.Scale = 38, 2
 	for _, c := range []struct {
 		want *schema.Schema
 		text string
 	}{
 		{table(field(18, "i", schema.Int64)), "is int32 in the file, not int64"},
-		{table(price), "is decimal(38,3) in the file, not decimal(38,2)"},
+		{table(money(22, "price", 38, 2)), "is decimal(38,3) in the file, not decimal(38,2)"},
 		{table(field(28, "list", schema.Struct, field(29, "element", schema.Int64))), "not struct"},
 		{table(field(28, "list", schema.List, field(99, "element", schema.Int64))), "has id 29 in the file, not 99"},
 		{table(field(0, "i", schema.Int32)), "no field id"},
@@ -144,7 +142,7 @@ func TestThousandsOfSparseColumns(t *testing.T) {
 	for i := range wide {
 		fields = append(fields, field(int32(17+i), fmt.Sprintf("c%d", i), flatKinds[i%5]))
 		if fields[i].Type.Kind == schema.Decimal {
-			fields[i].Type.Precision = 38
+			fields[i].Type.Precision = []int8{9, 18, 38}[i%3]
 		}
 	}
 	s := &schema.Schema{Fields: fields, LastID: 17 + wide}
@@ -156,7 +154,7 @@ func TestThousandsOfSparseColumns(t *testing.T) {
 			lines[i] = row{}
 			for range 5 {
 				f := fields[r.IntN(wide)]
-				lines[i][f.Name] = r.flat(f.Type.Kind)
+				lines[i][f.Name] = r.flat(&f.Type)
 			}
 		}
 		blocks = append(blocks, shred(s, lines))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
@@ -16,16 +17,25 @@ import (
 )
 
 // entryText is a value and its levels as the library gives them.
-func entryText(v parquet.Value) string {
+func entryText(typ parquet.Type, v parquet.Value) string {
 	rep, def := v.RepetitionLevel(), v.DefinitionLevel()
 	if v.IsNull() {
 		return fmt.Sprintf("%d/%d null", rep, def)
 	}
-	return fmt.Sprintf("%d/%d %x", rep, def, libraryPlain(v))
+	return fmt.Sprintf("%d/%d %x", rep, def, libraryPlain(typ, v))
 }
 
 // libraryPlain is a value of the library in the form of column.Vector.
-func libraryPlain(v parquet.Value) []byte {
+func libraryPlain(typ parquet.Type, v parquet.Value) []byte {
+	isDecimal := strings.HasPrefix(typ.String(), "DECIMAL")
+	switch {
+	case isDecimal && v.Kind() == parquet.Int32:
+		d := decimal(int64(v.Int32()))
+		return d[:]
+	case isDecimal && v.Kind() == parquet.Int64:
+		d := decimal(v.Int64())
+		return d[:]
+	}
 	switch v.Kind() {
 	case parquet.Boolean:
 		return appendPlain(nil, v.Boolean())
@@ -83,7 +93,7 @@ func libraryEntries(t testing.TB, f *parquet.File, leaf int) []string {
 				t.Fatalf("%d of %d values: %v", n, len(values), err)
 			}
 			for _, v := range values {
-				out = append(out, entryText(v))
+				out = append(out, entryText(g.ColumnChunks()[leaf].Type(), v))
 			}
 			parquet.Release(p)
 		}
@@ -146,7 +156,7 @@ func TestLibrarySeesFieldIDsAndTypes(t *testing.T) {
 			t.Errorf("%s has field id %d, want %d", path, ids[path], id)
 		}
 	}
-	for i, want := range []string{"STRING", "INT64", "BOOLEAN", "INT32", "INT64", "DOUBLE", "DECIMAL(38,3)", "STRING", "STRING", "BYTE_ARRAY", "DATE", "TIMESTAMP(isAdjustedToUTC=true,unit=MICROS)"} {
+	for i, want := range []string{"STRING", "INT64", "BOOLEAN", "INT32", "INT64", "DOUBLE", "DECIMAL(38,3)", "DECIMAL(9,2)", "DECIMAL(18,0)", "STRING", "STRING", "BYTE_ARRAY", "DATE", "TIMESTAMP(isAdjustedToUTC=true,unit=MICROS)"} {
 		if got := f.Root().Columns()[i].Type().String(); got != want {
 			t.Errorf("column %d has type %s, want %s", i, got, want)
 		}

@@ -55,7 +55,7 @@ func (r *random) field(name string, depth int) schema.Field {
 	}
 	f.Type.Kind = kind
 	if kind == schema.Decimal {
-		f.Type.Precision, f.Type.Scale = 38, int8(r.IntN(5))
+		f.Type.Precision, f.Type.Scale = []int8{5, 9, 10, 18, 19, 38}[r.IntN(6)], int8(r.IntN(6))
 	}
 	return f
 }
@@ -94,11 +94,11 @@ func (r *random) value(f *schema.Field) any {
 		}
 		return x
 	}
-	return r.flat(f.Type.Kind)
+	return r.flat(&f.Type)
 }
 
-func (r *random) flat(k schema.Kind) any {
-	switch k {
+func (r *random) flat(t *schema.Type) any {
+	switch t.Kind {
 	case schema.Bool:
 		return r.IntN(2) == 0
 	case schema.Int32, schema.Date:
@@ -108,7 +108,11 @@ func (r *random) flat(k schema.Kind) any {
 	case schema.Float64:
 		return []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), r.NormFloat64()}[r.IntN(6)]
 	case schema.Decimal:
-		return decimal([]int64{0, -1, math.MinInt64, math.MaxInt64, int64(r.Uint64())}[r.IntN(5)])
+		most := int64(math.MaxInt64)
+		if t.Precision <= 18 {
+			most = int64(math.Pow10(int(t.Precision))) - 1
+		}
+		return decimal([]int64{0, -1, -most, most, r.Int64N(most) - r.Int64N(most)}[r.IntN(5)])
 	case schema.JSON:
 		return []string{"{}", "[]", "1.10", `{"a":[null]}`}[r.IntN(4)]
 	case schema.Bytes:

@@ -159,7 +159,7 @@ func (f *Reader) checkGroups(end int64) error {
 
 // checkChunk compares a column chunk with its leaf and with the file's length.
 func checkChunk(m *format.ColumnMetaData, l *leaf, end int64) error {
-	if m.Type != physicalType(l.Field.Type.Kind) {
+	if m.Type != physicalType(&l.Field.Type) {
 		return fmt.Errorf("has type %v", m.Type)
 	}
 	if !slices.Equal(m.PathInSchema, l.chunkPath) {

@@ -155,6 +155,13 @@ func appendPlain(dst []byte, v any) []byte {
 	panic("no such value")
 }
 
+// money makes a field of a decimal.
+func money(id int32, name string, precision, scale int8) schema.Field {
+	f := field(id, name, schema.Decimal)
+	f.Type.Precision, f.Type.Scale = precision, scale
+	return f
+}
+
 // decimal is a Decimal value.
 func decimal(v int64) (d [16]byte) {
 	if v < 0 {

@@ -3,11 +3,11 @@ package datafile
 import (
 	"encoding/json"
 	"math"
+	"math/big"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
-	"batcher/column"
 	"batcher/manifest"
 	"batcher/schema"
 )
@@ -38,10 +38,8 @@ func columnStats(id int32, nulls int64, b *bounds, t *schema.Type) manifest.Colu
 		lo, hi := b.floats()
 		s.Min, s.Max = jsonFloat(lo), jsonFloat(hi)
 	case schema.Decimal:
-		lo, hi := b.minD, b.maxD
-		lo[0], hi[0] = lo[0]^0x80, hi[0]^0x80
-		s.Min = column.AppendDecimal(nil, lo[:], int(t.Scale))
-		s.Max = column.AppendDecimal(nil, hi[:], int(t.Scale))
+		lo, hi := b.decimals()
+		s.Min, s.Max = jsonDecimal(floorDigits(bigDecimal(lo), t), t), jsonDecimal(ceilDigits(bigDecimal(hi), t), t)
 	case schema.String:
 		s.Min, s.Max = stringStats(&b.minS, &b.maxS)
 	}
@@ -106,6 +104,35 @@ func jsonFloat(f float64) json.RawMessage {
 		b = append(b, ".0"...)
 	}
 	return b
+}
+
+// jsonDigits is how many digits a JSON number with a point may have for a reader
+// that makes a double of it, and text of that, to get the same number. Trino does so.
+const jsonDigits = 15
+
+// floorDigits is n, or where t has a scale the last number with jsonDigits digits and
+// zeros behind them that is not above n.
+func floorDigits(n *big.Int, t *schema.Type) *big.Int {
+	more := len(new(big.Int).Abs(n).String()) - jsonDigits
+	if t.Scale == 0 || more <= 0 {
+		return n
+	}
+	return new(big.Int).Sub(n, new(big.Int).Mod(n, powerOfTen(more))) // Mod is never negative
+}
+
+// ceilDigits is likewise the first number that is not below n.
+func ceilDigits(n *big.Int, t *schema.Type) *big.Int {
+	negative := floorDigits(new(big.Int).Neg(n), t)
+	return negative.Neg(negative)
+}
+
+// jsonDecimal is a decimal as a JSON number with all digits of its scale, or nil when
+// that has more digits than its type.
+func jsonDecimal(n *big.Int, t *schema.Type) json.RawMessage {
+	if n.CmpAbs(powerOfTen(t.Precision)) >= 0 {
+		return nil
+	}
+	return json.RawMessage(new(big.Rat).SetFrac(n, powerOfTen(t.Scale)).FloatString(int(t.Scale)))
 }
 
 // stringStats cuts the least string to statRunes runes, which never makes it
