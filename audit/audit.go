@@ -6,7 +6,8 @@
 // Invariants: it trusts nothing that it can compute: counts, sums, hashes and
 // lists are taken from the objects themselves and held against what manifests
 // say. What garbage collection may have deleted, because no retained snapshot
-// needs it, is not missed. A finding names the invariant, the manifest and the object. A damaged
+// needs it, is not missed: the rows are held against the source where they are now.
+// A finding names the invariant, the manifest and the object. A damaged
 // chain is a finding, never a reason to give up; only a store that does not
 // answer is. Memory grows with objects, files and batches, never with rows.
 //
@@ -22,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"batcher/commit"
 	"batcher/manifest"
@@ -95,7 +97,7 @@ type Report struct {
 // SourceReport counts records whose row was compared with the source.
 type SourceReport struct {
 	Verified     int64 `json:"verified"`
-	Unverifiable int64 `json:"unverifiable"` // the object is gone or has changed since, or the configuration has
+	Unverifiable int64 `json:"unverifiable"` // the object is gone or has changed since, or the configuration has, or nobody knows the ranges any more
 	Mismatch     int64 `json:"mismatch"`
 	Reconfigured int64 `json:"reconfigured"` // of the unverifiable: written under another configuration, and other rows under this one
 }
@@ -122,6 +124,8 @@ type walk struct {
 	marked    map[string][]string                   // names with a mark that were ever seen of a key
 	sources   map[string]SourceReport               // what was counted of each key
 	uncounted []uncount
+	later     later           // what is held against the source at the head
+	whole     map[string]bool // live files of which every column was read there
 	total     tally           // rows that all tables have to have, content apart
 	partly    bool            // the walk does not know the rows of every object
 	skipped   bool            // rows were not read because their files may be gone
@@ -157,7 +161,7 @@ func (v *Verifier) Verify(ctx context.Context, o Options) (Report, error) {
 			attempts: map[manifest.Attempt]manifest.Seq{}, batches: map[manifest.BatchID]manifest.Seq{},
 			objects: map[string]standing{}, marked: map[string][]string{}, sources: map[string]SourceReport{}, files: map[string]manifest.Seq{},
 			live: map[string]map[string]manifest.SHA256{}, schemas: map[string]known{},
-			sizes: map[string]int64{}, runs: map[segment.Ref]bool{}, retained: map[string]bool{},
+			sizes: map[string]int64{}, runs: map[segment.Ref]bool{}, retained: map[string]bool{}, whole: map[string]bool{},
 		}
 		w.report.Since = o.Since
 		if err := w.prove(ctx); err != nil {
@@ -185,6 +189,9 @@ func (w *walk) prove(ctx context.Context) error {
 		return err
 	}
 	if err := w.state(ctx); err != nil {
+		return err
+	}
+	if err := w.atSource(ctx); err != nil {
 		return err
 	}
 	return w.liveRows(ctx)
@@ -239,7 +246,8 @@ func (w *walk) damage(err error, invariant string, seq manifest.Seq) error {
 }
 
 func (w *walk) violation(invariant string, seq manifest.Seq, format string, args ...any) {
-	if len(w.report.Violations) < maxViolations {
-		w.report.Violations = append(w.report.Violations, Violation{invariant, seq, fmt.Sprintf(format, args...)})
+	v := Violation{invariant, seq, fmt.Sprintf(format, args...)}
+	if len(w.report.Violations) < maxViolations && !slices.Contains(w.report.Violations, v) { // a file may be read more than once
+		w.report.Violations = append(w.report.Violations, v)
 	}
 }

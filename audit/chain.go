@@ -215,8 +215,12 @@ func (w *walk) follow(ctx context.Context, before, m *manifest.Manifest, have li
 	default:
 		err = w.fold(before, m)
 	}
-	if err != nil || have == lost {
+	w.note(m)
+	switch {
+	case err != nil:
 		return err
+	case have == lost:
+		return w.unlisted(ctx, before, m)
 	}
 	return w.content(ctx, before, m)
 }
@@ -279,26 +283,20 @@ func (w *walk) content(ctx context.Context, before, m *manifest.Manifest) error 
 	if m.Batch != nil {
 		w.counts(m)
 	}
+	if err := w.await(ctx, before, m); err != nil {
+		return err
+	}
 	gone, all := w.replacedFiles(m)
 	switch {
 	case m.Kind == manifest.Rewind || w.opts.Checks&(CheckRows|CheckSource) == 0:
 		return nil
-	case !whole || !all:
-		w.unread(m)
+	case !whole || !all: // what became of the rows is proved at the head
+		w.skipped = true
 		return nil
 	case m.Batch == nil:
 		return w.kept(ctx, before, m, files, gone)
 	}
 	return w.rows(ctx, before, m, files, gone)
-}
-
-// unread notes that the rows of a manifest cannot be looked at, because files that
-// no retained snapshot needs are gone: what became of them is proved at the head.
-func (w *walk) unread(m *manifest.Manifest) {
-	w.skipped = true
-	if m.Batch != nil && w.opts.Checks&CheckSource != 0 {
-		w.report.Source.Unverifiable += m.Batch.Rows.Read
-	}
 }
 
 // counts proves that the records of a batch are those of its ranges.

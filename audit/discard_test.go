@@ -14,15 +14,19 @@ import (
 	"batcher/source/files"
 )
 
-// discard gives up dead letters.
-func (w *world) discard(which dlq.Filter) {
-	w.t.Helper()
+// queue is a fresh hand on the dead letters.
+func (w *world) queue() *dlq.Queue {
 	p := w.invoke()
-	q := &dlq.Queue{
+	return &dlq.Queue{
 		Log: p.Log, Store: w.store, Source: p.Source, Set: p.Set, Config: p.Config, Table: p.Table, Dead: p.Dead,
 		Rules: w.rules, FileBytes: 128 << 20, Random: w.random, Logger: quiet,
 	}
-	if _, err := q.Discard(w.t.Context(), which, dlq.Confirm); err != nil {
+}
+
+// discard gives up dead letters.
+func (w *world) discard(which dlq.Filter) {
+	w.t.Helper()
+	if _, err := w.queue().Discard(w.t.Context(), which, dlq.Confirm); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -198,6 +198,7 @@ func (w *walk) liveRows(ctx context.Context) error {
 		if w.opts.Checks&CheckSource == 0 {
 			continue
 		}
+		live = slices.DeleteFunc(live, func(f manifest.File) bool { return w.whole[f.Key] })
 		if err := w.statistics(ctx, seq, live, without(want, same)); err != nil {
 			return err
 		}

@@ -119,10 +119,14 @@ func (w *walk) retain(ctx context.Context) error {
 // expired says whether a run that cannot be had is one that garbage collection
 // may have deleted: the walk is blind then up to the first retained snapshot.
 func (w *walk) expired(seq manifest.Seq, err error) bool {
+	gone := w.collected(seq, err)
+	w.blind = w.blind || gone
+	return gone
+}
+
+// collected says whether a run that cannot be had is one that garbage collection may
+// have deleted.
+func (w *walk) collected(seq manifest.Seq, err error) bool {
 	var missing *commit.MissingError
-	if seq >= w.head.Manifest.RetainFrom || !errors.As(err, &missing) {
-		return false
-	}
-	w.blind = true
-	return true
+	return seq < w.head.Manifest.RetainFrom && errors.As(err, &missing)
 }

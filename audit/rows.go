@@ -89,6 +89,9 @@ func (w *walk) rows(ctx context.Context, before, m *manifest.Manifest, added, go
 			return err
 		}
 	}
+	if w.superseded(m) {
+		return nil // its rows are held against the source where they are now: see await
+	}
 	return w.source(ctx, before, m, main, dead)
 }
 
@@ -155,13 +158,19 @@ func (w *walk) tables(ctx context.Context, m *manifest.Manifest, table string, l
 // read adds the rows of files to the tallies, and proves what their manifest says of
 // the columns that it reads.
 func (w *walk) read(ctx context.Context, seq manifest.Seq, list []manifest.File, want *schema.Schema, out map[string]*tally) error {
+	return w.scan(ctx, seq, list, want, func(b *column.Block) error { return count(b, out) })
+}
+
+// scan passes the rows of files on, and proves what their manifest says of the columns
+// that it reads. A file that cannot be read is a finding.
+func (w *walk) scan(ctx context.Context, seq manifest.Seq, list []manifest.File, want *schema.Schema, take func(*column.Block) error) error {
 	for i := range list {
 		f := &list[i]
 		partition, held := w.partition(seq, *f), hold(f, want)
 		n, err := w.blocks(ctx, *f, want, func(b *column.Block) error {
 			partition(b)
 			held.add(b)
-			return count(b, out)
+			return take(b)
 		})
 		switch {
 		case err != nil && unproved(err):
@@ -218,27 +227,36 @@ func (w *walk) blocks(ctx context.Context, f manifest.File, want *schema.Schema,
 
 // count adds the rows of a block, whose first two columns are the record id.
 func count(b *column.Block, out map[string]*tally) error {
+	rows := column.NewCursor(b)
+	var t *tally
+	last := ""
+	return recordIDs(b, func(name string, offset int64) {
+		rows.Next()
+		if t == nil || name != last {
+			t, last = at(out, name), name
+		}
+		t.add(record.IDHash(name, offset), source.Hash(rows.Hash()))
+	})
+}
+
+// recordIDs passes on the record id of each row of a block, whose first two columns it
+// is.
+func recordIDs(b *column.Block, take func(name string, offset int64)) error {
 	if len(b.Columns) < 2 || b.Columns[0].Values != b.Rows || b.Columns[1].Values != b.Rows {
 		return fmt.Errorf("rows without a record id")
 	}
 	sources, offsets := b.Columns[0].Plain, b.Columns[1].Plain
-	rows := column.NewCursor(b)
-	var t *tally
 	name := ""
-	for rows.Next() {
+	for range b.Rows {
 		n := binary.LittleEndian.Uint32(sources)
 		this := sources[4 : 4+n]
 		sources = sources[4+n:]
 		offset := int64(binary.LittleEndian.Uint64(offsets))
 		offsets = offsets[8:]
-		if t == nil || string(this) != name {
+		if string(this) != name {
 			name = string(this)
-			if t = out[name]; t == nil {
-				t = &tally{}
-				out[name] = t
-			}
 		}
-		t.add(record.IDHash(name, offset), source.Hash(rows.Hash()))
+		take(name, offset)
 	}
 	return nil
 }

@@ -16,19 +16,24 @@ import (
 
 // source reads the ranges of a batch again and compares row by row.
 func (w *walk) source(ctx context.Context, before, m *manifest.Manifest, main, dead map[string]*tally) error {
-	published, err := w.writtenUnder(ctx, before, m)
+	ref, err := w.writtenUnder(ctx, before, m)
+	if err != nil {
+		return w.damage(err, "I10", m.Seq)
+	}
+	published, err := w.Log.LoadSchema(ctx, ref)
 	if err != nil {
 		return w.damage(err, "I10", m.Seq)
 	}
 	for i := range m.Batch.Ranges.Items {
 		x := m.Batch.Ranges.Items[i]
-		good, bad, err := w.reread(ctx, x, published)
+		var got records
+		err := w.reread(ctx, x, published, &got)
 		switch {
 		case err != nil && unproved(err):
 			return err
 		case gone(err):
 			w.compared(x.Key, SourceReport{Unverifiable: x.Records})
-		case err == nil && same(good, main[x.Source()]) && same(bad, dead[x.Source()]):
+		case err == nil && same(got.good, main[x.Source()]) && same(got.bad, dead[x.Source()]):
 			w.compared(x.Key, SourceReport{Verified: x.Records})
 		case w.Config != "" && w.Config != m.Config.Hash:
 			w.compared(x.Key, SourceReport{Unverifiable: x.Records, Reconfigured: x.Records})
@@ -47,16 +52,16 @@ func (w *walk) source(ctx context.Context, before, m *manifest.Manifest, main, d
 // after m where m added columns, else the one on which its attempt began. In between
 // a rival may have added columns that the batch knew nothing of: what they hold in
 // other rows stands in _rescued in these.
-func (w *walk) writtenUnder(ctx context.Context, before, m *manifest.Manifest) (*schema.Schema, error) {
+func (w *walk) writtenUnder(ctx context.Context, before, m *manifest.Manifest) (manifest.SchemaRef, error) {
 	ref := m.Tables[w.Table].Schema
 	if m.Base < before.Seq && ref.SHA256 == before.Tables[w.Table].Schema.SHA256 {
 		base, err := w.Log.Slot(ctx, m.Base)
 		if err != nil {
-			return nil, err
+			return ref, err
 		}
 		ref = base.Manifest.Tables[w.Table].Schema
 	}
-	return w.Log.LoadSchema(ctx, ref)
+	return ref, nil
 }
 
 // compared counts records whose rows were compared with the source, or could not be.
@@ -112,17 +117,60 @@ func gone(err error) bool {
 	return errors.Is(err, files.ErrStale) || errors.As(err, &gap) || errors.Is(err, object.ErrNotFound) || errors.Is(err, object.ErrChanged)
 }
 
+// records is what a range of the source gives under the pipeline file at hand: rows
+// and dead letters. Of either the content of each is kept by position if there is a
+// map for it.
+type records struct {
+	drop      []int32 // fields at the top that are not compared
+	good, bad tally
+	rows      map[int64]source.Hash
+	letters   map[int64]source.Hash
+	hash      *letterHash
+}
+
+// block takes rows.
+func (r *records) block(b *column.Block) error {
+	rows := column.NewCursor(leave(b, r.drop))
+	return recordIDs(b, func(name string, offset int64) {
+		rows.Next()
+		content := source.Hash(rows.Hash())
+		r.good.add(record.IDHash(name, offset), content)
+		if r.rows != nil {
+			r.rows[offset] = content
+		}
+	})
+}
+
+// letter takes a dead letter.
+func (r *records) letter(name string, offset int64, raw []byte, length int64) {
+	if r.hash == nil {
+		r.hash = newLetterHash()
+	}
+	content := r.hash.of(name, offset, raw, length)
+	r.bad.add(record.IDHash(name, offset), content)
+	if r.letters != nil {
+		r.letters[offset] = content
+	}
+}
+
+// broken takes the one dead letter of an object whose container is broken, in the
+// place of all that was taken.
+func (r *records) broken(x source.Range) {
+	r.good, r.bad = tally{}, tally{}
+	clear(r.rows)
+	clear(r.letters)
+	r.letter(x.Source(), int64(x.From), nil, x.Size)
+}
+
 // reread decodes one range of the source under the published schema.
-func (w *walk) reread(ctx context.Context, x source.Range, published *schema.Schema) (good, bad tally, err error) {
-	rows := map[string]*tally{}
-	letters := newLetters()
+func (w *walk) reread(ctx context.Context, x source.Range, published *schema.Schema, out *records) error {
 	limits := w.Record
 	limits.MaxColumns = len(published.Leaves()) // what the batch made no column of is no column here
 	d := record.NewDecoder(record.Options{
 		Table: published, Rules: w.Rules, Limits: limits, Format: w.Format,
-		Block: func(b *column.Block) (*column.Block, error) { return b, count(b, rows) },
+		Block: func(b *column.Block) (*column.Block, error) { return b, out.block(b) },
 		Dead: func(l record.DeadLetter) error {
-			letters.add(&bad, l.Source, l.Offset, l.Raw, l.Length)
+			out.letter(l.Source, l.Offset, l.Raw, l.Length)
 			return nil
 		},
 	})
@@ -130,7 +178,7 @@ func (w *walk) reread(ctx context.Context, x source.Range, published *schema.Sch
 		Info: object.Info{Key: x.Key, ETag: x.ETag, Size: x.Size, Modified: x.Modified}, From: x.From,
 	})
 	if err != nil {
-		return good, bad, err
+		return err
 	}
 	defer body.Close()
 	in := record.Object{Source: x.Source(), From: x.From}
@@ -140,17 +188,13 @@ func (w *walk) reread(ctx context.Context, x source.Range, published *schema.Sch
 	_, err = d.Decode(ctx, in, body)
 	var broken *record.BrokenError
 	if x.Broken != "" && errors.As(err, &broken) {
-		bad = tally{}
-		letters.add(&bad, x.Source(), int64(x.From), nil, x.Size)
-		return tally{}, bad, nil
+		out.broken(x)
+		return nil
 	}
 	if err == nil {
 		err = d.Flush()
 	}
-	if t := rows[x.Source()]; t != nil {
-		good = *t
-	}
-	return good, bad, err
+	return err
 }
 
 // deadColumns are the columns of a dead letter that follow from the source:
@@ -158,22 +202,22 @@ func (w *walk) reread(ctx context.Context, x source.Range, published *schema.Sch
 // are for people, and another version may put them in other words.
 var deadColumns = []int32{schema.SourceID, schema.OffsetID, schema.LastReserved + 1, schema.LastReserved + 2}
 
-// letters hashes dead letters as the rows that they become.
-type letters struct {
+// letterHash hashes dead letters as the rows that they become.
+type letterHash struct {
 	block *column.Block
 }
 
-func newLetters() *letters {
+func newLetterHash() *letterHash {
 	s := narrow(schema.DeadLetters(), deadColumns...)
 	b := &column.Block{Schema: s, Rows: 1}
 	for _, leaf := range s.Leaves() {
 		b.Columns = append(b.Columns, &column.Vector{Kind: leaf.Field.Type.Kind, MaxDef: leaf.MaxDef, MaxRep: leaf.MaxRep, Def: []uint8{leaf.MaxDef}, Values: 1})
 	}
-	return &letters{b}
+	return &letterHash{b}
 }
 
-// add counts one dead letter.
-func (l *letters) add(t *tally, name string, offset int64, raw []byte, length int64) {
+// of hashes one dead letter.
+func (l *letterHash) of(name string, offset int64, raw []byte, length int64) source.Hash {
 	text := func(v *column.Vector, s string) {
 		v.Plain = append(binary.LittleEndian.AppendUint32(v.Plain[:0], uint32(len(s))), s...)
 	}
@@ -185,5 +229,5 @@ func (l *letters) add(t *tally, name string, offset int64, raw []byte, length in
 	number(c[3], length)
 	row := column.NewCursor(l.block)
 	row.Next()
-	t.add(record.IDHash(name, offset), source.Hash(row.Hash()))
+	return source.Hash(row.Hash())
 }

@@ -403,7 +403,7 @@ func TestAWideningIsCollectedAndStillProved(t *testing.T) {
 		t.Fatalf("%+v, %v", rep, err)
 	}
 	l.inColumn(schema.Float64)
-	if v := l.verify(); v.Source.Unverifiable != 6 || v.Source.Verified != 1 {
+	if v := l.verify(); v.Source.Unverifiable != 0 || v.Source.Verified != 7 {
 		t.Errorf("%+v", v.Source)
 	}
 	live := l.head().Manifest.Tables["events"].Live

@@ -1,0 +1,185 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"batcher/manifest"
+	"batcher/schema"
+	"batcher/source"
+)
+
+// later is what the end of a walk needs to hold ranges against the source whose own
+// files no retained snapshot needs: their rows were merged or written again, and are
+// looked for where they are now.
+type later struct {
+	ranges   []awaited
+	replaced []replacement
+	letters  []lettered
+	rewinds  map[manifest.Seq]manifest.Seq // snapshot that each restored
+	schemas  map[manifest.SHA256]*schema.Schema
+}
+
+// awaited is one such range.
+type awaited struct {
+	source.Range
+	seq    manifest.Seq   // of its batch
+	config string         // hash
+	table  *schema.Schema // that its rows were written under; nil: that is no longer there
+}
+
+// replacement takes away what a key had; "" is any key, where it is no longer told which.
+type replacement struct {
+	seq manifest.Seq
+	key string
+}
+
+// lettered is what a replay did to dead letters.
+type lettered struct {
+	seq       manifest.Seq
+	discarded int64
+}
+
+// note takes in what a manifest does to ranges before it.
+func (w *walk) note(m *manifest.Manifest) {
+	if m.Kind == manifest.Rewind && m.RewindTo != nil && *m.RewindTo < m.Seq {
+		if w.later.rewinds == nil {
+			w.later.rewinds = map[manifest.Seq]manifest.Seq{}
+		}
+		w.later.rewinds[m.Seq] = *m.RewindTo
+	}
+	if m.Letters != nil {
+		w.later.letters = append(w.later.letters, lettered{m.Seq, m.Letters.Discarded})
+	}
+	if m.Batch == nil {
+		return
+	}
+	if !m.Batch.Replaced.Loaded() {
+		w.later.replaced = append(w.later.replaced, replacement{m.Seq, ""})
+	}
+	for _, r := range m.Batch.Replaced.Items {
+		w.later.replaced = append(w.later.replaced, replacement{m.Seq, r.Key})
+	}
+}
+
+// superseded says whether no retained snapshot needs some file of a batch: that the
+// file has the right rows, if it is there at all, then says nothing of those that are
+// live.
+func (w *walk) superseded(m *manifest.Manifest) bool {
+	if m.Seq >= w.head.Manifest.RetainFrom {
+		return false
+	}
+	for _, t := range m.Tables {
+		if !t.Add.Loaded() || slices.ContainsFunc(t.Add.Items, func(f manifest.File) bool { return !w.retained[f.Key] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// await keeps the ranges of a batch for the end, if that is where they can be proved.
+func (w *walk) await(ctx context.Context, before, m *manifest.Manifest) error {
+	if w.opts.Checks&CheckSource == 0 || m.Batch == nil || !w.superseded(m) {
+		return nil
+	}
+	under, err := w.interned(ctx, before, m)
+	if err != nil {
+		return w.damage(err, "I10", m.Seq)
+	}
+	for _, x := range m.Batch.Ranges.Items {
+		w.later.ranges = append(w.later.ranges, awaited{x, m.Seq, m.Config.Hash, under})
+	}
+	return nil
+}
+
+// interned returns the schema under which a batch was written, each once; nil if it
+// may be gone and is.
+func (w *walk) interned(ctx context.Context, before, m *manifest.Manifest) (*schema.Schema, error) {
+	ref, err := w.writtenUnder(ctx, before, m)
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := w.later.schemas[ref.SHA256]; ok {
+		return s, nil
+	}
+	s, err := w.Log.LoadSchema(ctx, ref)
+	if err != nil && !w.collected(m.Seq, err) {
+		return nil, err
+	}
+	if w.later.schemas == nil {
+		w.later.schemas = map[manifest.SHA256]*schema.Schema{}
+	}
+	w.later.schemas[ref.SHA256] = s
+	return s, nil
+}
+
+// unlisted counts a batch some list of which was collected. Its ranges may be there
+// still; where they are not, nobody knows which records they were.
+func (w *walk) unlisted(ctx context.Context, before, m *manifest.Manifest) error {
+	if m.Batch == nil || m.Seq >= w.head.Manifest.RetainFrom {
+		return nil
+	}
+	err := w.Log.LoadLists(ctx, &manifest.Manifest{Batch: m.Batch})
+	switch {
+	case err == nil:
+		w.counts(m)
+		return w.await(ctx, before, m)
+	case !w.collected(m.Seq, err):
+		return w.damage(err, "I10", m.Seq)
+	}
+	w.report.Batches++
+	w.report.Objects += m.Batch.Objects
+	w.report.Records += m.Batch.Rows.Read
+	if w.opts.Checks&CheckSource != 0 {
+		w.report.Source.Unverifiable += m.Batch.Rows.Read
+	}
+	return nil
+}
+
+// inForce returns the manifests that the head stands on: back from it one by one, and
+// from a rewind to the snapshot that it restored.
+func (w *walk) inForce() map[manifest.Seq]bool {
+	out := map[manifest.Seq]bool{}
+	for seq := w.head.Manifest.Seq; seq > w.opts.Since; {
+		if to, ok := w.later.rewinds[seq]; ok {
+			seq = to
+			continue
+		}
+		out[seq] = true
+		seq--
+	}
+	return out
+}
+
+// standing returns the awaited ranges whose rows have to be live at the head, in the
+// order of their names and positions, and how many letters were discarded in all. A
+// range that was rewound or replaced has none.
+func (w *walk) standing() (out []*comparison, discarded int64) {
+	force := w.inForce()
+	replaced := map[string]manifest.Seq{}
+	for _, r := range w.later.replaced {
+		if force[r.seq] {
+			replaced[r.key] = max(replaced[r.key], r.seq)
+		}
+	}
+	last := manifest.Seq(-1)
+	for _, l := range w.later.letters {
+		if force[l.seq] {
+			last, discarded = max(last, l.seq), discarded+l.discarded
+		}
+	}
+	for i := range w.later.ranges {
+		a := &w.later.ranges[i]
+		if !force[a.seq] || a.seq < replaced[a.Key] {
+			continue
+		}
+		c := &comparison{awaited: a, unsure: a.table == nil || a.seq < replaced[""], lettered: a.seq < last}
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b *comparison) int {
+		return cmp.Or(strings.Compare(a.Source(), b.Source()), cmp.Compare(a.From, b.From))
+	})
+	return out, discarded
+}
