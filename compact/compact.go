@@ -105,7 +105,7 @@ func (g *GC) Run(ctx context.Context, o GCOptions) (GCReport, error) {
 	}
 	refs, err := g.references(ctx, head)
 	if err != nil {
-		return report, err
+		return report, overtaken(ctx, g.Log, head, err)
 	}
 	garbage, err := g.list(ctx, head, refs, &report)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -32,13 +33,14 @@ func (r *Repair) Fence(ctx context.Context) (manifest.Snapshot, error) {
 // raises the generation: what was consumed since is consumed again by later
 // runs, and attempts from before can never commit.
 func (r *Repair) Rewind(ctx context.Context, seq manifest.Seq) (manifest.Snapshot, error) {
-	return r.append(ctx, manifest.Rewind, func(head manifest.Snapshot) (commit.Repair, error) {
+	head, err := r.append(ctx, manifest.Rewind, func(head manifest.Snapshot) (commit.Repair, error) {
 		if seq >= head.Manifest.Seq || seq < 0 {
 			return commit.Repair{}, fmt.Errorf("rewind to %d: the head is manifest %d: %w", int64(seq), int64(head.Manifest.Seq), commit.ErrExpired)
 		}
 		to, err := r.Log.Slot(ctx, seq)
 		return commit.Repair{To: &to}, err
 	})
+	return head, overtaken(ctx, r.Log, head, err)
 }
 
 // Expire stops retaining snapshots older than keep, as far as the floor allows.
@@ -98,6 +100,24 @@ func (r *Repair) append(ctx context.Context, kind manifest.Kind, want func(manif
 	}
 	r.Logger.Info("chain repaired", "kind", string(kind), "seq", int64(out.Receipt.Seq()))
 	return out.Head, nil
+}
+
+// overtaken says what it means that a run is absent which a retained snapshot of head
+// names. Where snapshots have expired since, a collector may have taken it away by
+// right: that is a SupersededError, and no damage.
+func overtaken(ctx context.Context, l *commit.Log, head manifest.Snapshot, err error) error {
+	var gone *commit.MissingError
+	if !errors.As(err, &gone) {
+		return err
+	}
+	now, headErr := l.Refresh(ctx, head)
+	switch from := head.Manifest.RetainFrom; {
+	case headErr != nil:
+		return errors.Join(err, headErr)
+	case now.Manifest.RetainFrom > from:
+		return &commit.SupersededError{Reason: fmt.Sprintf("snapshots from %d on expired meanwhile: %s", int64(from), gone.Error())}
+	}
+	return err
 }
 
 // newestBefore is the newest manifest that is not younger than an instant, from
