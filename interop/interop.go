@@ -11,13 +11,16 @@
 // an engine is named, applied to the truth, and told as such; what cannot be read is a
 // failure, not an empty answer.
 //
-// It never changes a table by other means than the program, and never looks into the
-// files itself.
+// It never changes a table by other means than the program, but for _last_checkpoint
+// of copies, and never looks into the files itself.
 package interop
 
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"batcher/localdev"
 )
@@ -27,6 +30,34 @@ type Place struct {
 	Name   string           // as the matrix calls it
 	Root   string           // "/folder" or "s3://bucket/prefix"
 	Server *localdev.Server // nil: a folder
+}
+
+// get reads a file below the root.
+func (p Place) get(ctx context.Context, key string) ([]byte, error) {
+	if p.Server == nil {
+		return os.ReadFile(filepath.Join(p.Root, key))
+	}
+	bucket, key := p.object(key)
+	return p.Server.Get(ctx, bucket, key)
+}
+
+// put writes a file below the root.
+func (p Place) put(ctx context.Context, key string, body []byte) error {
+	if p.Server == nil {
+		path := filepath.Join(p.Root, key)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(path, body, 0o644)
+	}
+	bucket, key := p.object(key)
+	return p.Server.Put(ctx, bucket, key, body)
+}
+
+// object is what a file below the root is on the server.
+func (p Place) object(key string) (bucket, path string) {
+	bucket, prefix, _ := strings.Cut(strings.TrimPrefix(p.Root, "s3://"), "/")
+	return bucket, prefix + "/" + key
 }
 
 // Outcome is what one reader made of one case.

@@ -65,9 +65,18 @@ func (p *pipeline) do(out any, args ...string) error {
 	return json.Unmarshal(stdout.Bytes(), out)
 }
 
-// run writes an object into the source and drains it. Lines are rows, or text that is
-// no record, which becomes dead letters. It returns the rows with their ids.
+// run puts an object into the source and drains that: see put.
 func (p *pipeline) run(name string, lines []any, args ...string) ([]Row, error) {
+	rows, err := p.put(name, lines)
+	if err != nil {
+		return nil, err
+	}
+	return rows, p.do(nil, append([]string{"run"}, args...)...)
+}
+
+// put writes an object into the source. Lines are rows, or text that is no record,
+// which becomes dead letters. It returns the rows with their ids.
+func (p *pipeline) put(name string, lines []any) ([]Row, error) {
 	var body bytes.Buffer
 	var rows []Row
 	for _, line := range lines {
@@ -90,10 +99,7 @@ func (p *pipeline) run(name string, lines []any, args ...string) ([]Row, error) 
 		body.WriteByte('\n')
 		rows = append(rows, id)
 	}
-	if err := os.WriteFile(filepath.Join(p.dir, "in", name), body.Bytes(), 0o644); err != nil {
-		return nil, err
-	}
-	return rows, p.do(nil, append([]string{"run"}, args...)...)
+	return rows, os.WriteFile(filepath.Join(p.dir, "in", name), body.Bytes(), 0o644)
 }
 
 // source is a row as it stands in the source: what begins with _ does not.

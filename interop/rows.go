@@ -13,7 +13,7 @@ func num[T int | int64](n T) json.Number { return json.Number(fmt.Sprint(n)) }
 // of that file. The column o and all that comes later is inferred.
 var pins = [][2]string{
 	{"n", "int64"}, {"flag", "bool"}, {"i32", "int32"}, {"i64", "int64"}, {"f", "float64"}, {"dec", "decimal(9,2)"},
-	{"big", "decimal(38,0)"}, {"s", "string"}, {"raw", "bytes"}, {"day", "date"}, {"at", "timestamp"}, {"j", "json"},
+	{"paid", "decimal(18,4)"}, {"owed", "decimal(38,2)"}, {"big", "decimal(38,0)"}, {"s", "string"}, {"raw", "bytes"}, {"day", "date"}, {"at", "timestamp"}, {"j", "json"},
 	{"l", "list<int64>"}, {"ls", "list<struct<a:int64,b:string>>"}, {"m", "map<string,int64>"}, {"w", "int32"},
 }
 
@@ -42,7 +42,7 @@ func ordinary(from, count int) []any {
 	for n := from; n < from+count; n++ {
 		rows = append(rows, Row{
 			"n": num(n), "flag": n%2 == 0, "i32": num(n - 25), "i64": num(int64(n) * 1_000_000_007), "f": json.Number(fmt.Sprintf("%d.25", n-25)),
-			"dec": json.Number(fmt.Sprintf("%d.5", n-25)), "big": num(n), "s": fmt.Sprintf("value %03d é", n), "raw": fmt.Sprintf("bytes %d", n),
+			"dec": json.Number(fmt.Sprintf("%d.5", n-25)), "paid": json.Number(fmt.Sprintf("%d.0625", n-25)), "owed": json.Number(fmt.Sprintf("%d.75", n-25)), "big": num(n), "s": fmt.Sprintf("value %03d é", n), "raw": fmt.Sprintf("bytes %d", n),
 			"day": fmt.Sprintf("2026-01-%02d", n%28+1), "at": fmt.Sprintf("2026-01-01T00:%02d:%02d.%06dZ", n/60, n%60, n*4919%1_000_000),
 			"j": json.RawMessage(fmt.Sprintf(`{"k":%d,"b":[1,"x"]}`, n)), "o": map[string]any{"x": num(n), "p": map[string]any{"y": fmt.Sprintf("deep %d", n)}},
 			"l": []any{num(n), nil, num(-n)}, "ls": []any{map[string]any{"a": num(n), "b": "é"}, map[string]any{"a": nil, "b": ""}},
@@ -68,16 +68,16 @@ func evolved(from, count int) []any {
 func extreme() []any {
 	long := strings.Repeat("é", 40)
 	return []any{
-		Row{"n": num(301), "flag": false, "i32": num(0), "i64": num(0), "f": num(0), "dec": num(0), "big": num(0), "s": "", "raw": "", "day": "1970-01-01",
+		Row{"n": num(301), "flag": false, "i32": num(0), "i64": num(0), "f": num(0), "dec": num(0), "paid": num(0), "owed": num(0), "big": num(0), "s": "", "raw": "", "day": "1970-01-01",
 			"at": "1970-01-01T00:00:00Z", "j": json.RawMessage(`{}`), "o": map[string]any{"x": num(0), "p": map[string]any{"y": ""}, "z": false},
 			"l": []any{}, "ls": []any{}, "m": map[string]any{}, "w": num(0), "extra": ""},
 		Row{"n": num(302), "flag": nil, "s": nil, "o": nil, "l": nil, "m": nil, "extra": nil},
 		Row{"n": num(303)},
 		Row{"n": num(304), "o": map[string]any{"x": nil, "p": nil}, "l": []any{nil}, "ls": []any{nil, map[string]any{"a": nil, "b": nil}}, "m": map[string]any{"": nil}},
 		Row{"n": num(305), "i32": num(-2147483648), "i64": json.Number("-9223372036854775808"), "f": json.Number("-1.7976931348623157e308"),
-			"dec": json.Number("-9999999.99"), "big": json.Number("-99999999999999999999999999999999999999"), "s": "\"'\\<&>\u2028\t\n", "at": "1900-01-01T00:00:00.000001Z", "day": "1900-01-01"},
+			"dec": json.Number("-9999999.99"), "paid": json.Number("-12345678901234.5672"), "owed": json.Number("-100000000000000000000000.25"), "big": json.Number("-99999999999999999999999999999999999999"), "s": "\"'\\<&>\u2028\t\n", "at": "1900-01-01T00:00:00.000001Z", "day": "1900-01-01"},
 		Row{"n": num(306), "i32": num(2147483647), "i64": json.Number("9223372036854775807"), "f": json.Number("4.9e-324"),
-			"dec": json.Number("9999999.99"), "big": json.Number("99999999999999999999999999999999999999"), "s": long, "at": "2261-12-31T23:59:59.999999Z", "day": "2261-12-31"},
+			"dec": json.Number("9999999.99"), "paid": json.Number("12345678901234.5672"), "owed": json.Number("100000000000000000000000.25"), "big": json.Number("99999999999999999999999999999999999999"), "s": long, "at": "2261-12-31T23:59:59.999999Z", "day": "2261-12-31"},
 		Row{"n": num(307), "i64": json.Number("9007199254740993"), "f": json.Number("-0.0"), "s": "\u0000", "at": "1969-12-31T23:59:59.999999Z", "day": "1969-12-31", "flag": true},
 		Row{"n": num(308), "w": json.Number("3000000000")},
 	}
@@ -105,6 +105,8 @@ func filters() []Filter {
 		{"i64", "=", "int64", "9223372036854775807"}, {"i64", "=", "int64", "9007199254740993"}, {"i64", "<", "int64", "0"},
 		{"f", "=", "float64", "24.25"}, {"f", "<", "float64", "-1e308"}, {"f", "=", "float64", "0"}, {"f", "<=", "float64", "0"},
 		{"dec", "=", "decimal(9,2)", "9999999.99"}, {"dec", ">", "decimal(9,2)", "100.49"}, {"dec", "<", "decimal(9,2)", "-24"},
+		{"dec", "=", "decimal(9,2)", "-9999999.99"}, {"dec", "=", "decimal(9,2)", "1.5"}, {"paid", "=", "decimal(18,4)", "12345678901234.5672"}, {"paid", "<=", "decimal(18,4)", "-12345678901234.5672"},
+		{"paid", ">", "decimal(18,4)", "94"}, {"owed", "=", "decimal(38,2)", "100000000000000000000000.25"}, {"owed", "=", "decimal(38,2)", "-100000000000000000000000.25"}, {"owed", "<", "decimal(38,2)", "0"},
 		{"big", ">", "decimal(38,0)", "99999999999999999999999999999999999998"}, {"big", "=", "decimal(38,0)", "49"},
 		{"s", "=", "string", ""}, {"s", "=", "string", long}, {"s", ">", "string", "value 119 é"}, {"s", ">=", "string", "é"}, {"s", "null", "string", ""},
 		{"day", "=", "date", "1900-01-01"}, {"day", "=", "date", "2261-12-31"}, {"day", ">", "date", "2026-01-27"},

@@ -13,7 +13,7 @@ import (
 // Tell makes the tables at a place with the program, and says what stands in them.
 func Tell(ctx context.Context, program, dir string, place Place) ([]Case, error) {
 	var all []Case
-	for _, story := range []func(context.Context, string, string, Place) ([]Case, error){life, eras, split, halted} {
+	for _, story := range []func(context.Context, string, string, Place) ([]Case, error){life, eras, split, halted, hinted} {
 		cases, err := story(ctx, program, dir, place)
 		if err != nil {
 			return nil, fmt.Errorf("tables at %s: %w", place.Name, err)
