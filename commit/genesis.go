@@ -85,7 +85,7 @@ func (l *Log) putFormat(ctx context.Context, id string) (string, error) {
 	return f.Pipeline, nil
 }
 
-// claim binds a table to the pipeline, once.
+// claim binds a table to a pipeline that begins, once.
 func (l *Log) claim(ctx context.Context, table, id string) error {
 	for info, err := range l.store.List(ctx, table+"/_delta_log/", object.Shallow) {
 		if err != nil {
@@ -96,6 +96,12 @@ func (l *Log) claim(ctx context.Context, table, id string) error {
 		}
 		break
 	}
+	return l.Claim(ctx, table, id)
+}
+
+// Claim binds a table to the pipeline with an id, that of its genesis, once. It fails
+// with ErrForeign if another pipeline was first.
+func (l *Log) Claim(ctx context.Context, table, id string) error {
 	body, err := manifest.EncodeClaim(manifest.ClaimFile{Format: manifest.Format, Table: table, Pipeline: id})
 	if err != nil {
 		return err

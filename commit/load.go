@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -147,20 +148,50 @@ func (l *Log) LiveRefs(ctx context.Context, live manifest.Live) ([]segment.Ref, 
 	return loadList(ctx, l, live.Segments)
 }
 
+// Items yields the items of a list in order. Of a list that stands elsewhere the bytes
+// are held in memory, and one item at a time. An error comes last.
+func Items[T any](ctx context.Context, l *Log, list segment.List[T]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if list.Loaded() {
+			for _, item := range list.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			return
+		}
+		var none T
+		run, err := l.Load(ctx, *list.Ref)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		n := int64(0)
+		for item, err := range segment.Each[T]("list", run) {
+			if err != nil {
+				yield(none, fmt.Errorf("%w: %s: %w", ErrDamaged, list.Ref.Key, err))
+				return
+			}
+			if n++; !yield(item, nil) {
+				return
+			}
+		}
+		if n != list.Count {
+			yield(none, fmt.Errorf("%w: %s has %d items, the manifest says %d", ErrDamaged, list.Ref.Key, n, list.Count))
+		}
+	}
+}
+
 func loadList[T any](ctx context.Context, l *Log, list segment.List[T]) ([]T, error) {
 	if list.Loaded() {
 		return list.Items, nil
 	}
-	run, err := l.Load(ctx, *list.Ref)
-	if err != nil {
-		return nil, err
-	}
-	items, err := segment.Decode[T]("list", run)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, list.Ref.Key, err)
-	}
-	if int64(len(items)) != list.Count {
-		return nil, fmt.Errorf("%w: %s has %d items, the manifest says %d", ErrDamaged, list.Ref.Key, len(items), list.Count)
+	var items []T
+	for item, err := range Items(ctx, l, list) {
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
 	}
 	return items, nil
 }

@@ -17,6 +17,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"iter"
 )
 
 // Format is the version in the head of every run that this code writes.
@@ -192,25 +193,45 @@ func Encode[T any](kind string, items []T) ([]byte, error) {
 // Decode reads what Encode wrote. It refuses another kind, an unknown format,
 // unknown fields and a wrong count.
 func Decode[T any](kind string, run []byte) ([]T, error) {
-	d := json.NewDecoder(bytes.NewReader(run))
-	d.DisallowUnknownFields()
-	var h head
-	if err := d.Decode(&h); err != nil {
-		return nil, fmt.Errorf("segment head: %w", err)
-	}
-	if h.Format != Format || h.Kind != kind {
-		return nil, fmt.Errorf("segment of format %d kind %q: this version reads format %d kind %q", h.Format, h.Kind, Format, kind)
-	}
 	var items []T
-	for d.More() {
-		var item T
-		if err := d.Decode(&item); err != nil {
-			return nil, fmt.Errorf("segment item %d: %w", len(items), err)
+	for item, err := range Each[T](kind, run) {
+		if err != nil {
+			return nil, err
 		}
 		items = append(items, item)
 	}
-	if int64(len(items)) != h.Count {
-		return nil, fmt.Errorf("segment has %d items, its head says %d", len(items), h.Count)
-	}
 	return items, nil
+}
+
+// Each yields the items of what Encode wrote, each as it is decoded. It refuses what
+// Decode refuses, with an error that comes last; a wrong count is known at the end only.
+func Each[T any](kind string, run []byte) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		d := json.NewDecoder(bytes.NewReader(run))
+		d.DisallowUnknownFields()
+		var h head
+		if err := d.Decode(&h); err != nil {
+			yield(none, fmt.Errorf("segment head: %w", err))
+			return
+		}
+		if h.Format != Format || h.Kind != kind {
+			yield(none, fmt.Errorf("segment of format %d kind %q: this version reads format %d kind %q", h.Format, h.Kind, Format, kind))
+			return
+		}
+		n := int64(0)
+		for ; d.More(); n++ {
+			var item T
+			if err := d.Decode(&item); err != nil {
+				yield(none, fmt.Errorf("segment item %d: %w", n, err))
+				return
+			}
+			if !yield(item, nil) {
+				return
+			}
+		}
+		if n != h.Count {
+			yield(none, fmt.Errorf("segment has %d items, its head says %d", n, h.Count))
+		}
+	}
 }
