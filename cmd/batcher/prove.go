@@ -10,6 +10,7 @@ import (
 	"batcher/audit"
 	"batcher/commit"
 	"batcher/compact"
+	"batcher/config"
 	"batcher/object"
 	"batcher/record"
 )
@@ -29,10 +30,42 @@ func verify(ctx context.Context, c *call, o verifyOptions) error {
 	case err != nil && !errors.Is(err, commit.ErrDamaged):
 		return err
 	}
-	v := &audit.Verifier{
+	rep, err := r.verifier(c).Verify(ctx, audit.Options{Since: o.Since, Checks: o.checks()})
+	if err != nil {
+		return err
+	}
+	p := proof{Report: rep}
+	if r.delta != nil && head.Manifest != nil {
+		err := p.logs(ctx, r, head, o.Since)
+		if err != nil && len(p.Violations) == 0 {
+			return err
+		}
+		if err != nil {
+			c.Logger.Warn("the Delta logs could not be held against the chain", "error", err)
+		}
+	}
+	if err := printVerified(c, o, p); err != nil {
+		return err
+	}
+	if n := len(p.Violations); n > 0 {
+		return &exitError{Code: exitDamaged, Err: fmt.Errorf("verify found %d violations", n), Hint: "nothing was changed; docs/OPERATIONS.md says what each means"}
+	}
+	if r.cfg.PublishOnConflict == config.OnConflictContinue {
+		return nil
+	}
+	return p.conflicts
+}
+
+// verifier proves the chain under the pipeline file.
+func (r *rooms) verifier(c *call) *audit.Verifier {
+	return &audit.Verifier{
 		Log: r.log, Store: r.store, Source: r.source, Set: r.set, Rules: rulesOf(r.cfg), Record: record.Limits{}, Format: formatOf(r.cfg),
 		Config: r.cfg.Hash(), Table: string(r.cfg.Table), Dead: string(r.cfg.DeadLetters.Table), Logger: c.Logger,
 	}
+}
+
+// checks are what is proved beside the chain.
+func (o verifyOptions) checks() audit.Check {
 	checks := audit.CheckRows
 	if o.Source {
 		checks |= audit.CheckSource
@@ -40,38 +73,31 @@ func verify(ctx context.Context, c *call, o verifyOptions) error {
 	if o.Deep {
 		checks |= audit.CheckHashes
 	}
-	rep, err := v.Verify(ctx, audit.Options{Since: o.Since, Checks: checks})
-	if err != nil {
-		return err
-	}
-	if err := printVerified(c, o, rep); err != nil {
-		return err
-	}
-	if len(rep.Violations) > 0 {
-		return &exitError{Code: exitDamaged, Err: fmt.Errorf("verify found %d violations", len(rep.Violations)), Hint: "nothing was changed; docs/OPERATIONS.md says what each means"}
-	}
-	return nil
+	return checks
 }
 
-func printVerified(c *call, o verifyOptions, rep audit.Report) error {
+func printVerified(c *call, o verifyOptions, p proof) error {
 	if c.Output == outputJSON {
-		rep.Violations = listed(rep.Violations)
-		return printJSON(c, rep)
+		p.Violations = listed(p.Violations)
+		return printJSON(c, p)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "verified manifests %d to %d: %d batches, %d objects, %d records, %d files, %d rows: %d lost, %d doubled\n",
-		rep.Since, rep.Head, rep.Batches, rep.Objects, rep.Records, rep.Files, rep.Rows, rep.Lost, rep.Doubled)
+		p.Since, p.Head, p.Batches, p.Objects, p.Records, p.Files, p.Rows, p.Lost, p.Doubled)
 	if o.Deep {
-		fmt.Fprintf(&b, "hashed %d files\n", rep.Hashed)
+		fmt.Fprintf(&b, "hashed %d files\n", p.Hashed)
 	}
 	if o.Source {
 		fmt.Fprintf(&b, "against the source: %d records verified, %d unverifiable, %d mismatched\n",
-			rep.Source.Verified, rep.Source.Unverifiable, rep.Source.Mismatch)
+			p.Source.Verified, p.Source.Unverifiable, p.Source.Mismatch)
 	}
-	if n := rep.Source.Reconfigured; n > 0 {
+	if n := p.Source.Reconfigured; n > 0 {
 		fmt.Fprintf(&b, "%d of the unverifiable were written under another configuration, and are other rows under this one\n", n)
 	}
-	for _, v := range rep.Violations {
+	for _, l := range p.Delta {
+		fmt.Fprintf(&b, "%s\n", l)
+	}
+	for _, v := range p.Violations {
 		fmt.Fprintf(&b, "VIOLATION %s at manifest %d: %s\n", v.Invariant, v.Seq, v.Detail)
 	}
 	return printTo(c.Stdout, b.String())
