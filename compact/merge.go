@@ -20,6 +20,11 @@ const (
 	mergeBytes    = 1 << 30 // files that one manifest replaces, unless a single group has more
 	maxMergeLost  = 16      // attempts in a row that rivals overtook
 	maxMergeFiles = 10_000  // of one manifest
+	// A footer has an entry of some 120 bytes for each column of each row group, and
+	// whoever makes or reads it several times that in memory. Row groups of so many rows
+	// stay as they are.
+	maxMergeChunks = 64 << 10
+	mergeGroupRows = 100_000
 )
 
 // Merge makes few large files of many small ones, while writers go on. Every row
@@ -33,7 +38,7 @@ type Merge struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 	File   datafile.Options
-	Rules  Rules // its Order is found by OrderBy
+	Rules  Rules // its Order is found by OrderBy, its Rows by the number of columns
 	// OrderBy is the key of a column of type timestamp or date by which files are put
 	// in order, in tables that have it, or empty.
 	OrderBy string
@@ -79,12 +84,13 @@ func (m *Merge) groups(ctx context.Context, head manifest.Snapshot, table string
 	if !ok {
 		return nil, fmt.Errorf("table %q is not part of the pipeline", table)
 	}
+	s, err := m.Log.LoadSchema(ctx, t.Schema)
+	if err != nil {
+		return nil, err
+	}
 	rules := m.Rules
+	rules.Rows = int64(maxMergeChunks/len(s.Leaves())) * mergeGroupRows
 	if m.OrderBy != "" {
-		s, err := m.Log.LoadSchema(ctx, t.Schema)
-		if err != nil {
-			return nil, err
-		}
 		rules.Order = orderID(s, m.OrderBy)
 	}
 	live, err := m.Log.LoadLive(ctx, t.Live)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 const (
 	DefaultTarget = 128 << 20
 	DefaultFanIn  = 8
+	DefaultMost   = 1000
 )
 
 // smallest is the size below which all files are of one class: below it a file
@@ -32,6 +34,13 @@ type Rules struct {
 	// most, of which there are log(Target/16 KiB)/log(FanIn), and of each class
 	// fewer than FanIn files of a partition are left lying.
 	FanIn int
+	// Rows is how many rows a merged file should have at the most, as Target is for
+	// bytes, or 0: any number.
+	Rows int64
+	// Most is how many files are merged into one at the most. So a group is done in
+	// a bounded time, however many small files there are: the files that come of them
+	// are merged again.
+	Most int
 	// Classes says whether files of unlike sizes are kept apart.
 	Classes Classes
 	// Order is the field id of a column by whose least value the files of a
@@ -57,6 +66,13 @@ func (r Rules) withDefaults() Rules {
 		r.FanIn = DefaultFanIn
 	}
 	r.FanIn = max(r.FanIn, 2)
+	if r.Rows <= 0 {
+		r.Rows = math.MaxInt64
+	}
+	if r.Most == 0 {
+		r.Most = DefaultMost
+	}
+	r.Most = max(r.Most, r.FanIn)
 	return r
 }
 
@@ -75,7 +91,7 @@ func Plan(live []manifest.File, r Rules) []Group {
 	r = r.withDefaults()
 	parts := map[string][]manifest.File{}
 	for i := range live {
-		if f := live[i]; f.Size < r.Target/2 {
+		if f := live[i]; f.Size < r.Target/2 && f.Rows < r.Rows/2 {
 			key := partKey(f.Part)
 			parts[key] = append(parts[key], f)
 		}
@@ -129,13 +145,13 @@ func (r Rules) class(size int64) int {
 	return class
 }
 
-// cut makes groups of files, none much larger than the target. The last one may
-// be smaller; unless it has least files they stay as they are.
+// cut makes groups of files, none larger than the rules say. The last one may be
+// smaller; unless it has least files they stay as they are.
 func (r Rules) cut(files []manifest.File, least int) []Group {
 	var groups []Group
 	var g Group
 	for _, f := range files {
-		if len(g.Files) > 0 && g.Bytes+f.Size > r.Target {
+		if len(g.Files) > 0 && (g.Bytes+f.Size > r.Target || g.Rows+f.Rows > r.Rows || len(g.Files) == r.Most) {
 			groups, g = append(groups, g), Group{}
 		}
 		g.Part = f.Part

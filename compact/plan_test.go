@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"batcher/commit"
 	"batcher/compact"
 	"batcher/localdev"
 	"batcher/manifest"
+	"batcher/schema"
 )
 
 // sized makes live files of these sizes, one row a byte.
@@ -65,6 +67,9 @@ func TestPlan(t *testing.T) {
 		{"large enough", sized(64*mb, 64*mb, 64*mb), compact.Rules{FanIn: 2}, ""},
 		{"cut at the target", sized(50*mb, 50*mb, 50*mb, 50*mb, 50*mb), compact.Rules{FanIn: 2}, "0 1; 2 3"},
 		{"a full group of few files", sized(50*mb, 50*mb, 50*mb), compact.Rules{}, "0 1"},
+		{"cut at the rows", sized(20, 20, 20, 20, 20), compact.Rules{FanIn: 2, Rows: 50}, "0 1; 2 3"},
+		{"rows enough", sized(20, 25, 30, 20), compact.Rules{FanIn: 2, Rows: 50}, "0 3"},
+		{"cut at the number of files", sized(1, 1, 1, 1, 1, 1, 1), compact.Rules{FanIn: 2, Most: 3}, "0 1 2; 3 4 5"},
 		{"partitions", part(sized(1, 1, 1, 1, 1), "a", "b", "a", "b", "c"), compact.Rules{FanIn: 2}, "0 2; 1 3"},
 		{"a null is a partition", part(sized(1, 1, 1), "a", "", "a"), compact.Rules{FanIn: 2}, "0 2"},
 		{"in the order of a column", from(sized(1, 1, 1, 1), `"2026-01-03"`, `"2026-01-01"`, ``, `"2026-01-02"`), compact.Rules{FanIn: 2, Order: 20}, "2 1 3 0"},
@@ -133,5 +138,41 @@ func TestATableStaysSmallForLittleWork(t *testing.T) {
 		t.Errorf("a byte is written again %.1f times", times)
 	} else {
 		localdev.Figure("files merged, 20,000 batches of 256 B to 16 MiB", fmt.Sprintf("%d live files for %d GiB, %d of them small, each byte written again %.2f times", len(live), ingested>>30, small, times))
+	}
+}
+
+// TestAWideTableIsMergedIntoFilesOfFewRows plans eight files of a million rows each,
+// in a table of few columns and in one of many, whose footers would grow beyond bounds.
+func TestAWideTableIsMergedIntoFilesOfFewRows(t *testing.T) {
+	for _, c := range []struct {
+		columns int
+		want    compact.Merged
+	}{
+		{7, compact.Merged{Files: 8, Into: 1, Rows: 8_000_000, Left: 1}},
+		{1997, compact.Merged{Files: 6, Into: 2, Rows: 6_000_000, Left: 2}},
+	} {
+		w := newWorld(t, 1)
+		a := w.begin(w.writers[0], size{1, 8, 1})
+		s := schema.New()
+		for range c.columns {
+			s.LastID++
+			name := fmt.Sprint("c", s.LastID)
+			s.Fields = append(s.Fields, schema.Field{ID: s.LastID, Key: name, Name: name, Type: schema.Type{Kind: schema.Int64}})
+		}
+		d := a.proposal.Tables["events"]
+		for i := range d.Add {
+			d.Add[i].Rows = 1_000_000
+		}
+		d.Schema = s
+		a.proposal.Tables["events"] = d
+		a.proposal.Batch.Rows = manifest.RowCounts{Read: 8_000_000, Written: 8_000_000}
+		if v := w.propose(a); v != commit.Committed {
+			t.Fatal(v)
+		}
+		m := &compact.Merge{Log: a.log, Store: w.bytes}
+		got, err := m.Plan(t.Context(), w.head(), "events")
+		if got.Read = 0; err != nil || got != c.want {
+			t.Errorf("%d columns: %+v, %v; want %+v", c.columns, got, err, c.want)
+		}
 	}
 }
