@@ -178,7 +178,10 @@ func (g *GC) named(ctx context.Context, m *manifest.Manifest, each func(key stri
 // floor is the newest manifest older than keep, found by bisection: created_at
 // never falls along the chain.
 func (g *GC) floor(ctx context.Context, head manifest.Snapshot, keep time.Duration) (manifest.Seq, error) {
-	return newestBefore(ctx, g.Log, head, head.Manifest.GCFloor, g.Now().Add(-keep))
+	limit := g.Now().Add(-keep)
+	return newestThat(ctx, g.Log, head, head.Manifest.GCFloor, func(s manifest.Snapshot) (bool, error) {
+		return !s.Manifest.CreatedAt.After(limit), nil
+	})
 }
 
 // commitFloor appends the floor manifest and returns it as the head.

@@ -290,6 +290,40 @@ func TestTheFloorIsTheNewestManifestOldEnough(t *testing.T) {
 	}
 }
 
+// TestSnapshotsExpireWhenReadersHaveSeenLaterOnesForLongEnough: what readers read was
+// made from the last three manifests an hour and a half late.
+func TestSnapshotsExpireWhenReadersHaveSeenLaterOnesForLongEnough(t *testing.T) {
+	w := newWorld(t, 1)
+	for range 10 {
+		w.clock.now = w.clock.now.Add(time.Hour)
+		w.commit(size{1, 1, 1})
+	}
+	w.collect(compact.GCOptions{Mode: compact.Confirm}) // the floor is manifest 10
+	late := func(_ context.Context, s manifest.Snapshot) (time.Time, error) {
+		if s.Manifest.Seq >= 8 {
+			return s.Manifest.CreatedAt.Add(90 * time.Minute), nil
+		}
+		return time.Time{}, nil
+	}
+	broken := errors.New("no answer")
+	for _, c := range []struct {
+		keep  time.Duration
+		since func(context.Context, manifest.Snapshot) (time.Time, error)
+		want  manifest.Seq
+		err   error
+	}{
+		{0, nil, 10, nil}, {0, late, 8, nil}, {30 * time.Minute, late, 8, nil}, {time.Hour, nil, 9, nil},
+		{time.Hour, late, 7, nil}, {3 * time.Hour, late, 7, nil}, {4 * time.Hour, late, 6, nil},
+		{0, func(context.Context, manifest.Snapshot) (time.Time, error) { return time.Time{}, broken }, 0, broken},
+	} {
+		r := &compact.Repair{Log: w.writers[0].log, Now: w.clock.Now, Logger: quiet, Since: c.since}
+		from, err := r.ExpireTo(t.Context(), w.head(), c.keep)
+		if !errors.Is(err, c.err) || err == nil && from != c.want {
+			t.Errorf("keep %s, late %t: from %d, %v, want %d, %v", c.keep, c.since != nil, from, err, c.want, c.err)
+		}
+	}
+}
+
 // TestP1_AStalledWriterCannotCommitWhatGCHasPassed stalls one writer before its
 // first proposal, and one whose PUT is on its way, while others commit and a
 // collector deletes all it may.

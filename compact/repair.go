@@ -19,6 +19,9 @@ type Repair struct {
 	Log    *commit.Log
 	Now    func() time.Time
 	Logger *slog.Logger
+	// Since says since when readers see a snapshot or a later one, if they read
+	// something that is made from the chain after the commit; nil if they do not.
+	Since func(context.Context, manifest.Snapshot) (time.Time, error)
 }
 
 // Fence appends a floor at its own number: every attempt that is in flight now
@@ -43,8 +46,9 @@ func (r *Repair) Rewind(ctx context.Context, seq manifest.Seq) (manifest.Snapsho
 	return head, overtaken(ctx, r.Log, head, err)
 }
 
-// Expire stops retaining snapshots older than keep, as far as the floor allows.
-// It returns the head as it was when there is nothing to expire.
+// Expire stops retaining snapshots which readers could last come upon longer ago than
+// keep, as far as the floor allows. It returns the head as it was when there is nothing
+// to expire.
 func (r *Repair) Expire(ctx context.Context, keep time.Duration) (manifest.Snapshot, error) {
 	head, err := r.Log.Head(ctx)
 	if err != nil {
@@ -59,10 +63,17 @@ func (r *Repair) Expire(ctx context.Context, keep time.Duration) (manifest.Snaps
 	})
 }
 
-// ExpireTo is the first snapshot that would be retained: the newest one older
-// than keep, but never above the floor.
+// ExpireTo is the first snapshot that would be retained: the newest one that readers
+// have seen for longer than keep, but never above the floor.
 func (r *Repair) ExpireTo(ctx context.Context, head manifest.Snapshot, keep time.Duration) (manifest.Seq, error) {
-	from, err := newestBefore(ctx, r.Log, head, head.Manifest.RetainFrom, r.Now().Add(-keep))
+	limit := r.Now().Add(-keep)
+	from, err := newestThat(ctx, r.Log, head, head.Manifest.RetainFrom, func(s manifest.Snapshot) (bool, error) {
+		if s.Manifest.CreatedAt.After(limit) || r.Since == nil {
+			return !s.Manifest.CreatedAt.After(limit), nil
+		}
+		since, err := r.Since(ctx, s)
+		return !since.After(limit), err
+	})
 	return min(from, head.Manifest.GCFloor), err
 }
 
@@ -120,11 +131,11 @@ func overtaken(ctx context.Context, l *commit.Log, head manifest.Snapshot, err e
 	return err
 }
 
-// newestBefore is the newest manifest that is not younger than an instant, from
-// low on, found by bisection: created_at never falls along the chain.
-func newestBefore(ctx context.Context, l *commit.Log, head manifest.Snapshot, low manifest.Seq, limit time.Time) (manifest.Seq, error) {
-	if !head.Manifest.CreatedAt.After(limit) {
-		return head.Manifest.Seq, nil
+// newestThat is the newest manifest that is old, from low on, found by bisection:
+// those after one that is not old are not old either.
+func newestThat(ctx context.Context, l *commit.Log, head manifest.Snapshot, low manifest.Seq, old func(manifest.Snapshot) (bool, error)) (manifest.Seq, error) {
+	if yes, err := old(head); yes || err != nil {
+		return head.Manifest.Seq, err
 	}
 	high := head.Manifest.Seq + 1 // too young; low is old enough or the least there can be
 	for high-low > 1 {
@@ -133,10 +144,14 @@ func newestBefore(ctx context.Context, l *commit.Log, head manifest.Snapshot, lo
 		if err != nil {
 			return 0, err
 		}
-		if s.Manifest.CreatedAt.After(limit) {
-			high = mid
-		} else {
+		yes, err := old(s)
+		switch {
+		case err != nil:
+			return 0, err
+		case yes:
 			low = mid
+		default:
+			high = mid
 		}
 	}
 	return low, nil

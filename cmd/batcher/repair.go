@@ -16,7 +16,11 @@ func repairs(ctx context.Context, c *call) (repairing, manifest.Snapshot, error)
 		return repairing{}, manifest.Snapshot{}, err
 	}
 	head, err := r.chain(ctx)
-	return repairing{&compact.Repair{Log: r.log, Now: time.Now, Logger: c.Logger}, r}, head, err
+	repair := &compact.Repair{Log: r.log, Now: time.Now, Logger: c.Logger}
+	if r.delta != nil {
+		repair.Since = r.delta.Since
+	}
+	return repairing{repair, r}, head, err
 }
 
 // repairing is a repair with the rooms that it works in.
