@@ -11,11 +11,11 @@ def ask_duckdb():
     import duckdb_extension_delta
 
     connection = duckdb.connect(":memory:")
+    connection.execute("SET enable_progress_bar = false")  # it would stand on stdout
     folder = pathlib.Path(duckdb_extension_delta.__file__).parent
     extension = next(folder.glob("extensions/*/delta.duckdb_extension"))
     connection.execute(f"LOAD '{extension}'")
     connection.execute("SET TimeZone = 'UTC'")
-    connection.execute("SET enable_progress_bar = false")
     version = "" if question["version"] is None else f", version => {question['version']}"
     connection.execute(f"CREATE VIEW t AS SELECT * FROM delta_scan('{question['table']}'{version})")
     answers = []

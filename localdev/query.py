@@ -8,8 +8,8 @@ import sys
 import duckdb
 
 connection = duckdb.connect(":memory:")
-connection.execute("SET TimeZone = 'UTC'")
 connection.execute("SET enable_progress_bar = false")  # it would stand on stdout
+connection.execute("SET TimeZone = 'UTC'")
 if sys.argv[1:]:
     home = pathlib.Path(sys.prefix) / "extensions"
     platform = connection.execute("PRAGMA platform").fetchone()[0]

@@ -6,12 +6,12 @@ import duckdb_extension_delta
 import duckdb_extension_httpfs
 
 connection = duckdb.connect(":memory:")
+connection.execute("SET enable_progress_bar = false")  # it would stand on stdout
 for package in (duckdb_extension_delta, duckdb_extension_httpfs):
     name = package.__name__.removeprefix("duckdb_extension_")
     file = next(pathlib.Path(package.__file__).parent.glob(f"extensions/*/{name}.duckdb_extension"))
     connection.execute(f"LOAD '{file}'")
 connection.execute("SET TimeZone = 'UTC'")
-connection.execute("SET enable_progress_bar = false")
 if s3:
     host = s3["endpoint"].removeprefix("http://")
     connection.execute(
