@@ -97,7 +97,7 @@ type Report struct {
 // SourceReport counts records whose row was compared with the source.
 type SourceReport struct {
 	Verified     int64 `json:"verified"`
-	Unverifiable int64 `json:"unverifiable"` // the object is gone or has changed since, or the configuration has, or nobody knows the ranges any more
+	Unverifiable int64 `json:"unverifiable"` // the object is gone or has changed since, or the configuration has, or nobody knows the range any more
 	Mismatch     int64 `json:"mismatch"`
 	Reconfigured int64 `json:"reconfigured"` // of the unverifiable: written under another configuration, and other rows under this one
 }

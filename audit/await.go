@@ -1,10 +1,8 @@
 package audit
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"batcher/manifest"
 	"batcher/schema"
@@ -20,14 +18,16 @@ type later struct {
 	letters  []lettered
 	rewinds  map[manifest.Seq]manifest.Seq // snapshot that each restored
 	schemas  map[manifest.SHA256]*schema.Schema
+	unlisted []unlisted
+	named    map[string]bool // names of all objects whose ranges are known
 }
 
 // awaited is one such range.
 type awaited struct {
 	source.Range
 	seq    manifest.Seq   // of its batch
-	config string         // hash
-	table  *schema.Schema // that its rows were written under; nil: that is no longer there
+	config string         // hash; "": nobody knows
+	table  *schema.Schema // that its rows were written under; nil: nobody knows
 }
 
 // replacement takes away what a key had; "" is any key, where it is no longer told which.
@@ -55,6 +55,14 @@ func (w *walk) note(m *manifest.Manifest) {
 	}
 	if m.Batch == nil {
 		return
+	}
+	if w.opts.Checks&CheckSource != 0 && w.later.named == nil {
+		w.later.named = map[string]bool{}
+	}
+	for i := range m.Batch.Ranges.Items {
+		if w.later.named != nil {
+			w.later.named[m.Batch.Ranges.Items[i].Source()] = true
+		}
 	}
 	if !m.Batch.Replaced.Loaded() {
 		w.later.replaced = append(w.later.replaced, replacement{m.Seq, ""})
@@ -115,29 +123,6 @@ func (w *walk) interned(ctx context.Context, before, m *manifest.Manifest) (*sch
 	return s, nil
 }
 
-// unlisted counts a batch some list of which was collected. Its ranges may be there
-// still; where they are not, nobody knows which records they were.
-func (w *walk) unlisted(ctx context.Context, before, m *manifest.Manifest) error {
-	if m.Batch == nil || m.Seq >= w.head.Manifest.RetainFrom {
-		return nil
-	}
-	err := w.Log.LoadLists(ctx, &manifest.Manifest{Batch: m.Batch})
-	switch {
-	case err == nil:
-		w.counts(m)
-		return w.await(ctx, before, m)
-	case !w.collected(m.Seq, err):
-		return w.damage(err, "I10", m.Seq)
-	}
-	w.report.Batches++
-	w.report.Objects += m.Batch.Objects
-	w.report.Records += m.Batch.Rows.Read
-	if w.opts.Checks&CheckSource != 0 {
-		w.report.Source.Unverifiable += m.Batch.Rows.Read
-	}
-	return nil
-}
-
 // inForce returns the manifests that the head stands on: back from it one by one, and
 // from a rewind to the snapshot that it restored.
 func (w *walk) inForce() map[manifest.Seq]bool {
@@ -153,33 +138,39 @@ func (w *walk) inForce() map[manifest.Seq]bool {
 	return out
 }
 
-// standing returns the awaited ranges whose rows have to be live at the head, in the
-// order of their names and positions, and how many letters were discarded in all. A
-// range that was rewound or replaced has none.
-func (w *walk) standing() (out []*comparison, discarded int64) {
-	force := w.inForce()
+// stand is what has to be live at the head.
+type stand struct {
+	ranges    []*comparison
+	lettered  manifest.Seq // last replay; 0: none
+	discarded int64        // letters, in all
+	unlisted  []unlisted
+}
+
+// stand finds the awaited ranges whose rows have to be live at the head. A range that
+// was rewound or replaced has none.
+func (w *walk) stand() stand {
+	force, out := w.inForce(), stand{}
 	replaced := map[string]manifest.Seq{}
 	for _, r := range w.later.replaced {
 		if force[r.seq] {
 			replaced[r.key] = max(replaced[r.key], r.seq)
 		}
 	}
-	last := manifest.Seq(-1)
 	for _, l := range w.later.letters {
 		if force[l.seq] {
-			last, discarded = max(last, l.seq), discarded+l.discarded
+			out.lettered, out.discarded = max(out.lettered, l.seq), out.discarded+l.discarded
+		}
+	}
+	for _, u := range w.later.unlisted {
+		if force[u.seq] {
+			out.unlisted = append(out.unlisted, u)
 		}
 	}
 	for i := range w.later.ranges {
 		a := &w.later.ranges[i]
-		if !force[a.seq] || a.seq < replaced[a.Key] {
-			continue
+		if force[a.seq] && a.seq >= replaced[a.Key] {
+			out.ranges = append(out.ranges, &comparison{awaited: a, unsure: a.table == nil || a.seq < replaced[""], lettered: a.seq < out.lettered})
 		}
-		c := &comparison{awaited: a, unsure: a.table == nil || a.seq < replaced[""], lettered: a.seq < last}
-		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b *comparison) int {
-		return cmp.Or(strings.Compare(a.Source(), b.Source()), cmp.Compare(a.From, b.From))
-	})
-	return out, discarded
+	return out
 }

@@ -220,7 +220,7 @@ func (w *walk) follow(ctx context.Context, before, m *manifest.Manifest, have li
 	case err != nil:
 		return err
 	case have == lost:
-		return w.unlisted(ctx, before, m)
+		return w.unlist(ctx, before, m)
 	}
 	return w.content(ctx, before, m)
 }

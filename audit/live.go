@@ -1,10 +1,13 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"batcher/column"
 	"batcher/manifest"
@@ -15,7 +18,7 @@ import (
 
 // comparison holds a range against the rows that are live of it.
 type comparison struct {
-	*awaited
+	*awaited         // of manifest 0: found by its name, see byName
 	unsure   bool    // what would be other rows need not be wrong
 	lettered bool    // letters of it may have been replayed, edited, or discarded since
 	set      int     // of columns that are compared
@@ -59,6 +62,14 @@ func (c *comparison) holds() bool {
 	return c.err == nil && !c.wrong && c.good == c.want.good && (c.lettered || c.bad == c.want.bad)
 }
 
+// place says which records of its object these are.
+func (c *comparison) place() string {
+	if c.seq == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" [%d, %d), which manifest %d consumed", c.From, c.To, c.seq)
+}
+
 // liveTable is a table at the head.
 type liveTable struct {
 	name   string
@@ -73,8 +84,8 @@ const maxLetters = 1 << 20
 // files in which they were committed are needed no more. However they came into the
 // files that are live, they have to be what the source gives.
 func (w *walk) atSource(ctx context.Context) error {
-	all, discarded := w.standing()
-	if len(all) == 0 {
+	st := w.stand()
+	if len(st.ranges)+len(st.unlisted) == 0 {
 		return nil
 	}
 	main, ok, err := w.liveTable(ctx, w.Table)
@@ -85,8 +96,14 @@ func (w *walk) atSource(ctx context.Context) error {
 	if err != nil || !ok {
 		return err
 	}
+	if err := w.byName(ctx, &st, main, dead); err != nil {
+		return err
+	}
+	slices.SortFunc(st.ranges, func(a, b *comparison) int {
+		return cmp.Or(strings.Compare(a.Source(), b.Source()), cmp.Compare(a.From, b.From))
+	})
 	missing := int64(0)
-	for len(all) > 0 {
+	for all := st.ranges; len(all) > 0; {
 		g := &gathering{walk: w, main: main, dead: dead}
 		n, err := g.expect(ctx, all)
 		if err != nil {
@@ -105,9 +122,9 @@ func (w *walk) atSource(ctx context.Context) error {
 		}
 		all = slices.Delete(all, 0, n) // what was compared is let go of
 	}
-	if missing > discarded {
-		w.report.Source.Mismatch += missing - discarded
-		w.violation("I14", w.head.Manifest.Seq, "%d dead letters of the source are nowhere, and %d were discarded", missing, discarded)
+	if missing > st.discarded {
+		w.report.Source.Mismatch += missing - st.discarded
+		w.violation("I14", w.head.Manifest.Seq, "%d dead letters of the source are nowhere, and %d were discarded", missing, st.discarded)
 	}
 	return nil
 }
@@ -154,8 +171,11 @@ func (g *gathering) expect(ctx context.Context, all []*comparison) (n int, err e
 		if c.err = g.reread(ctx, c.Range, table, &c.want); unproved(c.err) {
 			return n, c.err
 		}
-		if c.err != nil {
+		switch {
+		case c.err != nil:
 			c.want.letters = nil
+		case c.seq == 0:
+			c.Records = c.want.good.rows + c.want.bad.rows
 		}
 		c.set = g.setOf(c.want.drop)
 		letters += len(c.want.letters)
@@ -319,7 +339,7 @@ func (g *gathering) judge(ctx context.Context, all []*comparison) error {
 		switch {
 		case c.holds():
 			g.compared(c.Key, SourceReport{Verified: c.Records})
-		case gone(c.err) || c.unsure:
+		case gone(c.err) || c.unsure || c.seq == 0 && c.Records == 0:
 			g.compared(c.Key, SourceReport{Unverifiable: c.Records})
 		case g.Config != "" && g.Config != c.config:
 			g.compared(c.Key, SourceReport{Unverifiable: c.Records, Reconfigured: c.Records})
@@ -339,8 +359,7 @@ func (g *gathering) judge(ctx context.Context, all []*comparison) error {
 		if c.seen != nil {
 			where = c.seen.String()
 		}
-		g.violation("I14", g.head.Manifest.Seq, "object %q: live rows differ from the source's records [%d, %d), which manifest %d consumed%s",
-			c.Source(), c.From, c.To, c.seq, where)
+		g.violation("I14", g.head.Manifest.Seq, "object %q: live rows differ from the source's records%s%s", c.Source(), c.place(), where)
 	}
 	return nil
 }
