@@ -16,6 +16,7 @@ import (
 	"batcher/localdev"
 	"batcher/manifest"
 	"batcher/object/faultstore"
+	"batcher/object/memstore"
 	"batcher/record"
 	"batcher/schema"
 	"batcher/source/files"
@@ -359,6 +360,29 @@ func TestVerifyReadsOfLiveFilesWhatItNeeds(t *testing.T) {
 	}
 	if merged := w.file(5).Key; times[merged] != 1 || times[other] > 1 {
 		t.Errorf("the merged file was read %d times, another one %d times", times[merged], times[other])
+	}
+}
+
+// TestRowsThatWereMergedAreTalliedNotKept watches the heap from object to object of the
+// source, all of whose rows are in one file.
+func TestRowsThatWereMergedAreTalliedNotKept(t *testing.T) {
+	w := newWorld(t)
+	const objects, records = 8, 20_000
+	for i := range objects {
+		w.drop(fmt.Sprintf("o%d", i), lines(i*records, records))
+		w.run()
+	}
+	w.merge("events")
+	w.expire()
+	g := &gauge{Store: w.input.(*memstore.Store)}
+	w.input = g
+	if rep := w.verify(audit.Options{Checks: audit.CheckSource}); rep.Source != (audit.SourceReport{Verified: objects * records}) {
+		t.Fatalf("%+v", rep.Source)
+	}
+	grown := int64(g.used[len(g.used)-1]) - int64(g.used[1])
+	t.Logf("%d objects, heap grown by %d bytes over %d rows", len(g.used), grown, (objects-2)*records)
+	if len(g.used) != objects || grown > (objects-2)*records*8 {
+		t.Errorf("%d objects read, the heap grew by %d bytes", len(g.used), grown)
 	}
 }
 
