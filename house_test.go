@@ -70,7 +70,7 @@ var rooms = map[string]room{
 	"pipeline":          {5, "batch datafile output commit manifest record window dedup source source/files source/kafka source/tail column schema segment object"},
 	"compact":           {5, "commit manifest datafile output retype record source source/files column schema segment object"},
 	"dlq":               {5, "commit manifest datafile output batch record source source/files column schema segment object"},
-	"table":             {5, "commit manifest schema segment object"},
+	"table":             {5, "commit manifest datafile source column schema segment object"},
 	"outbox":            {5, "commit manifest segment object"},
 	"audit":             {5, "commit manifest datafile record source source/files column schema segment object object/storetest"},
 	"config":            {5, "schema"},

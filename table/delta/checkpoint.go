@@ -21,11 +21,10 @@ const (
 	hintWithin = time.Hour
 )
 
-// checkpoint sees to it that the last version which should have a checkpoint has
-// one and is named by the hint, or a later one. It also repairs the hint of a slower
-// projector.
-func (p *Projector) checkpoint(ctx context.Context, head manifest.Snapshot, table string) error {
-	at := Version(head.Manifest.Tables[table].Version)
+// checkpoint sees to it that the last version, up to one that is there, which should
+// have a checkpoint has one and is named by the hint, or a later one. It also repairs
+// the hint of a slower projector.
+func (p *Projector) checkpoint(ctx context.Context, head manifest.Snapshot, table string, at Version) error {
 	due := at - at%checkpointEvery
 	if due == 0 {
 		return nil
@@ -53,11 +52,7 @@ func (p *Projector) checkpoint(ctx context.Context, head manifest.Snapshot, tabl
 
 // putCheckpoint puts the checkpoint of a version, if absent, and returns its hint.
 func (p *Projector) putCheckpoint(ctx context.Context, head manifest.Snapshot, table string, v Version) (Hint, error) {
-	s, err := p.snapshot(ctx, head, table, v)
-	if err != nil {
-		return Hint{}, err
-	}
-	file, h, err := RenderCheckpoint(s)
+	file, h, err := p.of(table).checkpoint(ctx, head, v)
 	if err != nil {
 		return Hint{}, err
 	}
@@ -93,31 +88,4 @@ func (p *Projector) putHint(ctx context.Context, table string, h Hint) error {
 	}
 	p.hinted[table] = h.Version
 	return nil
-}
-
-// snapshot gathers the whole table at a version of the chain.
-func (p *Projector) snapshot(ctx context.Context, head manifest.Snapshot, table string, v Version) (Snapshot, error) {
-	seqs, err := p.path(ctx, head, table, v-1)
-	if err != nil {
-		return Snapshot{}, err
-	}
-	made, err := p.slot(ctx, head, seqs[0])
-	if err != nil {
-		return Snapshot{}, err
-	}
-	t := made.Manifest.Tables[table]
-	if Version(t.Version) != v {
-		return Snapshot{}, fmt.Errorf("version %d is not of this chain: %w", v, commit.ErrExpired)
-	}
-	s := Snapshot{Table: table, Manifest: made.Manifest}
-	if s.Origin, err = p.begin(ctx, head); err != nil {
-		return s, err
-	}
-	if s.Schema, err = p.log.LoadSchema(ctx, t.Schema); err != nil {
-		return s, expired(head, seqs[0], err)
-	}
-	if s.Live, err = p.log.LoadLive(ctx, t.Live); err != nil {
-		return s, expired(head, seqs[0], err)
-	}
-	return s, nil
 }

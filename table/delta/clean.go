@@ -20,6 +20,7 @@ const keepLog = 30 * 24 * time.Hour
 type Cleaned struct {
 	Versions    int64
 	Checkpoints int64
+	Files       int64    // of the table of batches, whose files no manifest names
 	Keys        []string // all of them, in the order in which they are deleted
 }
 
@@ -32,6 +33,9 @@ type Cleaned struct {
 // comes late, meets a checkpoint that is gone. What is older than that one goes, the
 // oldest first, so that the log has no hole whenever it ends. A table without such a
 // checkpoint keeps everything.
+//
+// Of the table of batches the data files go, too, that neither a version from the first
+// retained snapshot on nor one that is left in the log shows.
 func (p *Projector) Clean(ctx context.Context, table string) (Cleaned, error) {
 	c, err := p.Stale(ctx, table)
 	if err != nil {
@@ -74,7 +78,12 @@ func (p *Projector) Stale(ctx context.Context, table string) (Cleaned, error) {
 		}
 		c.Keys = append(c.Keys, e.key)
 	}
-	return c, nil
+	if table != p.batches.name {
+		return c, nil
+	}
+	files, err := p.batches.stale(ctx, entries, keep)
+	c.Files, c.Keys = int64(len(files)), append(c.Keys, files...)
+	return c, err
 }
 
 // entry is one object of a Delta log.

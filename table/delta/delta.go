@@ -56,23 +56,29 @@ type Projector struct {
 	hinted map[string]Version // what _last_checkpoint says, by table
 	slots  map[manifest.Seq]manifest.Snapshot
 	origin *Origin
+
+	batches *batches
 }
 
 // New returns a Projector. It makes no request.
 func New(o Options) *Projector {
-	return &Projector{log: o.Log, store: o.Store, clock: o.Clock, logger: o.Logger,
+	p := &Projector{log: o.Log, store: o.Store, clock: o.Clock, logger: o.Logger,
 		at: map[string]place{}, hinted: map[string]Version{}, slots: map[manifest.Seq]manifest.Snapshot{}}
+	p.batches = &batches{p: p, name: BatchesTable(o.Log.Layout().Pipeline)}
+	return p
 }
 
 // State is where one table stands.
 type State struct {
 	Table     string
+	Derived   bool    // it is the table of batches: nothing but readers depends on it
 	Chain     Version // in the chain; -1: nothing was written to the table yet
 	Projected Version // last version that is ours; above Chain when a newer head was projected
 	// Oldest is when the oldest version was committed that is not projected. It is
 	// zero if there is none, and in what Publish returns.
 	Oldest   time.Time
 	Conflict *ConflictError // nil: none
+	Err      error          // why Publish could not bring the table up, or, of the table of batches, Status not tell
 }
 
 // Lag is how many versions readers of the Delta table do not see yet.
@@ -96,11 +102,17 @@ func (e *ConflictError) Error() string {
 }
 
 // Publish makes the Delta tables account for head, and returns their states by
-// name. Where there is nothing to do it makes two requests for each table at the
-// first call, three at a version that has a checkpoint, and none later. A table that fails does not keep others back: the
+// name, that of the table of batches last. Where there is nothing to do it makes two
+// requests for each table at the first call, three at a version that has a checkpoint,
+// and none later. A table that fails does not keep others back: the
 // error joins those of all tables. Among them are *ConflictError, and errors that
 // wrap commit.ErrDamaged where the Delta log says it was made from another chain.
 // After any error, running again goes on where it stopped.
+//
+// What fails with the table of batches stands in its state only and is logged: the
+// error is about the tables that hold data. That table also is brought up by no more
+// than batchesAtOnce versions at once, so that a long history, of which it has nothing
+// yet, keeps no run from its work; its state then says how far it lags.
 //
 // The steps for each table, and why no two may swap:
 //  1. find the last version that is there and ours;
@@ -115,21 +127,36 @@ func (p *Projector) Publish(ctx context.Context, head manifest.Snapshot) ([]Stat
 	}
 	var states []State
 	var failed []error
-	for _, table := range slices.Sorted(maps.Keys(head.Manifest.Tables)) {
-		s := State{Table: table, Chain: Version(head.Manifest.Tables[table].Version)}
-		err := p.roll(ctx, head, &s)
-		if err != nil && !errors.As(err, &s.Conflict) {
-			err = fmt.Errorf("publish table %s: %w", table, err)
+	for _, s := range p.states(head) {
+		s.Err = p.roll(ctx, head, &s)
+		if s.Err != nil && !errors.As(s.Err, &s.Conflict) {
+			s.Err = fmt.Errorf("publish table %s: %w", s.Table, s.Err)
 		}
-		states, failed = append(states, s), append(failed, err)
+		switch {
+		case !s.Derived:
+			failed = append(failed, s.Err)
+		case s.Err != nil:
+			p.logger.Warn("the table of batches is not published; no other depends on it", "table", s.Table, "error", s.Err)
+		}
+		states = append(states, s)
 	}
 	return states, errors.Join(failed...)
+}
+
+// states begins the states of all tables with what the chain says.
+func (p *Projector) states(head manifest.Snapshot) []State {
+	var states []State
+	for _, table := range append(slices.Sorted(maps.Keys(head.Manifest.Tables)), p.batches.name) {
+		states = append(states, State{Table: table, Derived: table == p.batches.name,
+			Chain: p.of(table).stands(head.Manifest).version, Projected: -1})
+	}
+	return states
 }
 
 // roll brings one table up to head. Where what is remembered no longer holds,
 // because others wrote and the table was published anew, it looks again.
 func (p *Projector) roll(ctx context.Context, head manifest.Snapshot, s *State) error {
-	if s.Projected = -1; s.Chain < 0 {
+	if s.Chain < 0 {
 		return nil
 	}
 	if at, known := p.at[s.Table]; known {
@@ -150,7 +177,13 @@ func (p *Projector) roll(ctx context.Context, head manifest.Snapshot, s *State) 
 			return err
 		}
 	}
-	return p.rollFrom(ctx, head, s, at)
+	err = p.rollFrom(ctx, head, s, at)
+	if s.Derived && errors.Is(err, commit.ErrExpired) {
+		p.logger.Warn("the table of batches begins anew: what the missing versions would say is no longer retained",
+			"table", s.Table, "after", int64(s.Projected), "from", int64(head.Manifest.RetainFrom))
+		return p.rollFrom(ctx, head, s, nowhere)
+	}
+	return err
 }
 
 // rollFrom puts the versions after a place, and sees to the checkpoint. Where no
@@ -164,42 +197,44 @@ func (p *Projector) rollFrom(ctx context.Context, head manifest.Snapshot, s *Sta
 	case at.version == s.Chain && s.Chain%checkpointEvery > 0:
 		return nil
 	case at.version == s.Chain:
-		return p.checkpoint(ctx, head, s.Table)
+		return p.checkpoint(ctx, head, s.Table, s.Projected)
 	}
 	seqs, err := p.path(ctx, head, s.Table, at.version)
 	if err != nil {
 		return err
 	}
 	for _, seq := range seqs {
-		if err := p.project(ctx, head, s.Table, s.Projected+1, seq); err != nil {
+		v, err := p.project(ctx, head, s.Table, s.Projected, seq)
+		if err != nil {
 			return err
 		}
-		s.Projected++
-		p.at[s.Table] = place{s.Projected, seq}
+		s.Projected, p.at[s.Table] = v, place{v, seq}
 	}
 	p.logger.Info("table published", "table", s.Table, "version", int64(s.Projected), "versions", len(seqs))
-	return p.checkpoint(ctx, head, s.Table)
+	return p.checkpoint(ctx, head, s.Table, s.Projected)
 }
 
 // Status says where every table stands, by name. It changes nothing.
 func (p *Projector) Status(ctx context.Context, head manifest.Snapshot) ([]State, error) {
 	var states []State
-	for _, table := range slices.Sorted(maps.Keys(head.Manifest.Tables)) {
-		s := State{Table: table, Chain: Version(head.Manifest.Tables[table].Version), Projected: -1}
+	for _, s := range p.states(head) {
 		var err error
 		if s.Chain >= 0 {
 			var at place
-			at, err = p.find(ctx, head, table)
+			at, err = p.find(ctx, head, s.Table)
 			s.Projected = at.version
 		}
 		if errors.As(err, &s.Conflict) {
-			s.Projected, err = p.ours(ctx, head, table, err), nil
+			s.Projected, err = p.ours(ctx, head, s.Table, err), nil
 		}
 		if err == nil && s.Lag() > 0 {
-			s.Oldest, err = p.oldest(ctx, head, table, s.Projected)
+			s.Oldest, err = p.oldest(ctx, head, s.Table, s.Projected)
+		}
+		if s.Derived && err != nil {
+			s.Err, err = fmt.Errorf("state of table %s: %w", s.Table, err), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("state of table %s: %w", table, err)
+			return nil, fmt.Errorf("state of table %s: %w", s.Table, err)
 		}
 		states = append(states, s)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"batcher/commit"
 	"batcher/manifest"
@@ -67,7 +66,7 @@ var nowhere = place{-1, -1}
 // lags by one; it lags by more. Versions are contiguous, so the last one is found
 // by galloping from a version that is known to be there.
 func (p *Projector) find(ctx context.Context, head manifest.Snapshot, table string) (place, error) {
-	want := Version(head.Manifest.Tables[table].Version)
+	want := p.of(table).stands(head.Manifest).version
 	who, there, err := p.author(ctx, table, want)
 	if err != nil {
 		return nowhere, err
@@ -82,7 +81,7 @@ func (p *Projector) find(ctx context.Context, head manifest.Snapshot, table stri
 		}
 	}
 	if !there {
-		if at, who, err = p.gallop(ctx, table, at); err != nil || at < 0 {
+		if at, who, err = p.gallop(ctx, table, at, p.of(table).first(head)); err != nil || at < 0 {
 			return nowhere, err
 		}
 	}
@@ -97,7 +96,7 @@ func (p *Projector) find(ctx context.Context, head manifest.Snapshot, table stri
 
 // findAbove ends find where the log is as far as the chain, or further.
 func (p *Projector) findAbove(ctx context.Context, head manifest.Snapshot, table string, who author) (place, error) {
-	at := place{Version(head.Manifest.Tables[table].Version), who.Seq}
+	at := place{p.of(table).stands(head.Manifest).version, who.Seq}
 	if err := p.check(ctx, head, table, at.version, who); err != nil {
 		return nowhere, err
 	}
@@ -109,10 +108,10 @@ func (p *Projector) findAbove(ctx context.Context, head manifest.Snapshot, table
 }
 
 // gallop finds the last version below one that was absent, from the one that the
-// hint names or from the first. Where the hint names a later one, somebody went on
+// hint names or, without one, from the one that a log most likely has. Where the hint names a later one, somebody went on
 // between the two looks or knows a newer head. Where it names a version that is not
 // there, the log was not written by us alone.
-func (p *Projector) gallop(ctx context.Context, table string, free Version) (Version, author, error) {
+func (p *Projector) gallop(ctx context.Context, table string, free, likely Version) (Version, author, error) {
 	h, err := p.hint(ctx, table)
 	if err != nil {
 		return -1, author{}, err
@@ -131,7 +130,11 @@ func (p *Projector) gallop(ctx context.Context, table string, free Version) (Ver
 	if h.Version >= 0 && h.Version >= free {
 		free = h.Version + 1
 	}
-	for v, step := max(h.Version, 0), Version(1); v < free; v, step = low+step, 2*step {
+	from := h.Version
+	if from < 0 {
+		from = likely
+	}
+	for v, step := from, Version(1); v < free; v, step = low+step, 2*step {
 		there, err := look(v)
 		if err != nil {
 			return -1, author{}, err
@@ -156,8 +159,7 @@ func (p *Projector) check(ctx context.Context, head manifest.Snapshot, table str
 		return conflict
 	}
 	ours := application(head.Manifest.Pipeline)
-	t := head.Manifest.Tables[table]
-	if Version(t.Version) == v && who.Seq == t.LastSeq && who.Seq < head.Manifest.Seq-1 && who.App == ours {
+	if p.of(table).stands(head.Manifest) == (place{v, who.Seq}) && who.Seq < head.Manifest.Seq-1 && who.App == ours {
 		return nil // the log is as far as the chain: no read for a hash that was compared when it was written
 	}
 	made, err := p.slot(ctx, head, who.Seq)
@@ -167,12 +169,12 @@ func (p *Projector) check(ctx context.Context, head manifest.Snapshot, table str
 	case err != nil:
 		return fmt.Errorf("version %d of the Delta log says what it was made from: %w", v, err)
 	}
-	return compare(made, table, v, who)
+	return p.compare(made, table, v, who)
 }
 
 // compare holds the author of a version against the manifest that should have made
 // it.
-func compare(made manifest.Snapshot, table string, v Version, who author) error {
+func (p *Projector) compare(made manifest.Snapshot, table string, v Version, who author) error {
 	m := made.Manifest
 	switch {
 	case !who.Ours || who.App != application(m.Pipeline):
@@ -180,9 +182,9 @@ func compare(made manifest.Snapshot, table string, v Version, who author) error 
 	case who.Seq != m.Seq || who.SHA256 != made.SHA256:
 		return fmt.Errorf("%w: version %d of the Delta log was made from manifest %d with sha256 %s, the chain has manifest %d with %s",
 			commit.ErrDamaged, v, int64(who.Seq), who.SHA256, int64(m.Seq), made.SHA256)
-	case Version(m.Tables[table].Version) != v || m.Tables[table].LastSeq != m.Seq:
+	case p.of(table).stands(m) != (place{v, m.Seq}):
 		return fmt.Errorf("%w: version %d of the Delta log was made from manifest %d, which made version %d of %s",
-			commit.ErrDamaged, v, int64(m.Seq), m.Tables[table].Version, table)
+			commit.ErrDamaged, v, int64(m.Seq), p.of(table).stands(m).version, table)
 	}
 	return nil
 }
@@ -213,41 +215,13 @@ func (p *Projector) ours(ctx context.Context, head manifest.Snapshot, table stri
 }
 
 // path returns the manifests that made the versions of a table after at, in order.
-// Each manifest says which one touched the table last, so that none between is read.
-// It goes back no further than to the manifest that published the table anew: then
-// the first version may be above at+1.
 func (p *Projector) path(ctx context.Context, head manifest.Snapshot, table string, at Version) ([]manifest.Seq, error) {
-	var seqs []manifest.Seq
-	for t := head.Manifest.Tables[table]; Version(t.Version) > at; {
-		seqs = append(seqs, t.LastSeq)
-		before, err := p.slot(ctx, head, t.LastSeq-1)
-		if err != nil {
-			return nil, err
-		}
-		last, ok := before.Manifest.Tables[table]
-		if !ok {
-			last.Version = -1
-		}
-		if last.Version != t.Version-1 {
-			made, err := p.slot(ctx, head, t.LastSeq)
-			if err != nil {
-				return nil, err
-			}
-			if r := made.Manifest.Republish; r != nil && r.Table == table {
-				break
-			}
-			return nil, fmt.Errorf("%w: manifest %d made version %d of %s, the one before has version %d (I16)",
-				commit.ErrDamaged, int64(t.LastSeq), t.Version, table, last.Version)
-		}
-		t = last
-	}
-	slices.Reverse(seqs)
-	return seqs, nil
+	return p.of(table).path(ctx, head, at)
 }
 
 // passed says whether the chain publishes a table anew right behind a foreign version.
 func (p *Projector) passed(ctx context.Context, head manifest.Snapshot, table string, foreign Version) (bool, error) {
-	if Version(head.Manifest.Tables[table].Version) <= foreign {
+	if p.of(table).stands(head.Manifest).version <= foreign {
 		return false, nil
 	}
 	seqs, err := p.path(ctx, head, table, foreign)

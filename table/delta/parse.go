@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
 
 	"batcher/manifest"
 )
@@ -87,4 +90,23 @@ func parseHint(b []byte) (Hint, bool) {
 		return Hint{Version: -1}, false
 	}
 	return h, true
+}
+
+// parseActions reads a commit file of ours back.
+func parseActions(body []byte) ([]action, error) {
+	var out []action
+	for text := range bytes.Lines(body) {
+		var a action
+		if err := json.Unmarshal(text, &a); err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// parseCheckpoint reads the adds of a checkpoint of ours back.
+func parseCheckpoint(file []byte) ([]action, error) {
+	rows, err := parquet.Read[action](bytes.NewReader(file), int64(len(file)))
+	return slices.DeleteFunc(rows, func(a action) bool { return a.Add == nil }), err
 }

@@ -9,35 +9,56 @@ import (
 	"batcher/commit"
 	"batcher/manifest"
 	"batcher/object"
-	"batcher/segment"
 )
 
-// project puts version v of a table, which manifest seq made.
-func (p *Projector) project(ctx context.Context, head manifest.Snapshot, table string, v Version, seq manifest.Seq) error {
-	made, err := p.slot(ctx, head, seq)
+// project puts the version of a table that manifest seq made, behind the version at,
+// and returns its number.
+func (p *Projector) project(ctx context.Context, head manifest.Snapshot, table string, at Version, seq manifest.Seq) (Version, error) {
+	before, made, err := p.linked(ctx, head, seq)
+	if err != nil {
+		return at, err
+	}
+	body, err := p.of(table).commit(ctx, head, before, made, at)
+	if err != nil {
+		return at, expired(head, seq, err)
+	}
+	v := p.of(table).stands(made.Manifest).version
+	if at < 0 && v > 0 {
+		return v, p.beginLate(ctx, head, table, v, made, body)
+	}
+	return v, p.putVersion(ctx, table, v, made, body)
+}
+
+// linked reads a manifest and the one before, of which there is none before the
+// first, and proves that they follow each other.
+func (p *Projector) linked(ctx context.Context, head manifest.Snapshot, seq manifest.Seq) (before, made manifest.Snapshot, err error) {
+	if made, err = p.slot(ctx, head, seq); err != nil {
+		return before, made, err
+	}
+	if seq == 0 {
+		_, err = manifest.Begin(made.Manifest, made.SHA256)
+	} else if before, err = p.slot(ctx, head, seq-1); err == nil {
+		_, err = before.Apply(made.Manifest, made.SHA256)
+	} else {
+		return before, made, err
+	}
+	if err != nil {
+		return before, made, fmt.Errorf("%w: %w", commit.ErrDamaged, err)
+	}
+	return before, made, nil
+}
+
+// beginLate begins a log with a version that is not its first number. Readers open
+// such a log by a checkpoint only, so that is there before the version is.
+func (p *Projector) beginLate(ctx context.Context, head manifest.Snapshot, table string, v Version, made manifest.Snapshot, body []byte) error {
+	h, err := p.putCheckpoint(ctx, head, table, v)
 	if err != nil {
 		return err
 	}
-	if next := Version(made.Manifest.Tables[table].Version); next != v {
-		// It was published anew behind versions that are no longer there.
-		return &ConflictError{Table: table, Version: v}
-	}
-	before, err := p.slot(ctx, head, seq-1)
-	if err != nil {
+	if err := p.putVersion(ctx, table, v, made, body); err != nil {
 		return err
 	}
-	if _, err := before.Apply(made.Manifest, made.SHA256); err != nil {
-		return fmt.Errorf("%w: %w", commit.ErrDamaged, err)
-	}
-	c, err := p.change(ctx, head, table, before, made)
-	if err != nil {
-		return expired(head, seq, err)
-	}
-	body, err := RenderCommit(c)
-	if err != nil {
-		return err
-	}
-	return p.settle(ctx, table, made, body)
+	return p.putHint(ctx, table, h)
 }
 
 // expired says what it means that something is absent which an old manifest names.
@@ -49,56 +70,43 @@ func expired(head manifest.Snapshot, seq manifest.Seq, err error) error {
 	return fmt.Errorf("manifest %d: %w", int64(seq), err)
 }
 
-// change gathers what a version says.
-func (p *Projector) change(ctx context.Context, head manifest.Snapshot, table string, before, made manifest.Snapshot) (Change, error) {
-	origin, err := p.begin(ctx, head)
-	if err != nil {
-		return Change{}, err
-	}
-	m := *made.Manifest
-	t := m.Tables[table]
-	for _, list := range []*segment.List[manifest.File]{&t.Add, &t.Remove} {
-		if list.Items, err = p.log.LoadFiles(ctx, *list); err != nil {
-			return Change{}, err
+// putVersion puts one version. Whoever put it first, it says the same if it was one of
+// ours: the hash of the manifest says so, and never the bytes, which another version of
+// batcher may write otherwise.
+func (p *Projector) putVersion(ctx context.Context, table string, v Version, made manifest.Snapshot, body []byte) error {
+	err := p.settle(ctx, commitKey(table, v), body, func() (bool, error) {
+		p.batches.forget()
+		who, there, err := p.author(ctx, table, v)
+		if err != nil || !there {
+			return false, err
 		}
+		return true, p.compare(made, table, v, who)
+	})
+	if err != nil {
+		return fmt.Errorf("put version %d: %w", v, err)
 	}
-	m.Tables = map[string]manifest.Table{table: t}
-	c := Change{Table: table, Manifest: &m, SHA256: made.SHA256, Before: before.Manifest.Tables[table], Origin: origin}
-	if c.Schema, err = p.log.LoadSchema(ctx, t.Schema); err != nil || m.Republish == nil {
-		return c, err
-	}
-	if c.Live, err = p.log.LoadLive(ctx, t.Live); err != nil {
-		return c, err
-	}
-	c.Foreign, err = p.log.LoadPaths(ctx, m.Republish.Foreign)
-	return c, err
+	return nil
 }
 
 // tries bounds how often the same bytes are put where nothing was settled.
 const tries = 5
 
-// settle puts one version, if absent, until it is known to be there. Whoever put it
-// first, the bytes are the same if it was one of ours: the hash of the manifest says
-// so, and never the bytes, which another version of batcher may write otherwise.
-func (p *Projector) settle(ctx context.Context, table string, made manifest.Snapshot, body []byte) error {
-	v := Version(made.Manifest.Tables[table].Version)
+// settle puts an object, if absent, until it is known to be there. Of one that somebody
+// put first, look says whether it is still there and what is wrong with it.
+func (p *Projector) settle(ctx context.Context, key string, body []byte, look func() (there bool, err error)) error {
 	for try := 1; ; try++ {
-		_, err := p.store.Put(ctx, commitKey(table, v), body, object.IfAbsent)
+		_, err := p.store.Put(ctx, key, body, object.IfAbsent)
 		if err == nil {
 			return nil
 		}
 		if errors.Is(err, object.ErrExists) {
-			who, there, err := p.author(ctx, table, v)
-			if err != nil {
+			if there, err := look(); there || err != nil {
 				return err
-			}
-			if there {
-				return compare(made, table, v, who)
 			}
 		}
 		open := errors.Is(err, object.ErrExists) || errors.Is(err, object.ErrConflict) || errors.Is(err, object.ErrUnknown)
 		if !open || try == tries || p.clock.Sleep(ctx, time.Duration(try*try)*50*time.Millisecond) != nil {
-			return fmt.Errorf("put version %d: %w", v, err)
+			return err
 		}
 	}
 }

@@ -36,11 +36,12 @@ func story(t testing.TB) *lake {
 	return l
 }
 
-// deltaLog are the objects of all Delta logs.
+// deltaLog are the objects of all Delta logs, and the files of the table of batches,
+// which are nothing but a part of its log.
 func deltaLog(s *memstore.Store) map[string]string {
 	out := map[string]string{}
 	for key, body := range s.Objects() {
-		if strings.Contains(key, "/_delta_log/") {
+		if strings.Contains(key, "/_delta_log/") || strings.HasPrefix(key, "events_batches/data/") {
 			out[key] = string(body)
 		}
 	}
@@ -72,7 +73,8 @@ func TestCrashAnywhere(t *testing.T) {
 	maps.DeleteFunc(versions, func(key, _ string) bool { return !strings.HasSuffix(key, ".json") })
 	whole.publish()
 	want := deltaLog(store)
-	if n := len(want); n != 15+1+2 { // versions, dead letters, checkpoint and hint
+	// Versions, checkpoint and hint; dead letters; those of the table of batches, with its files.
+	if n := len(want); n != 15+2+1+16+2+16+1 {
 		t.Fatalf("%d objects: %v", n, slices.Sorted(maps.Keys(want)))
 	}
 	calls := len(counted.Calls())

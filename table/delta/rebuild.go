@@ -88,7 +88,7 @@ func (p *Projector) unmakeable(ctx context.Context, head manifest.Snapshot, tabl
 		if slotErr != nil {
 			return false
 		}
-		if _, err = p.change(ctx, head, table, made, made); err != nil {
+		if _, err = (chainTable{p, table}).change(ctx, head, made, made); err != nil {
 			break
 		}
 	}

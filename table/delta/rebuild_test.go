@@ -197,8 +197,8 @@ func TestRebuild_OldHeadsWriteNothing(t *testing.T) {
 	l.run(record(20))
 	l.publish()
 	want := deltaLog(store)
-	if len(want) != 8+1 { // versions 0 to 7, and the dead letters
-		t.Fatalf("%d objects", len(want))
+	if n := len(within(want, "events/", "events_dead/")); n != 8+1 { // versions 0 to 7, and the dead letters
+		t.Fatalf("%d objects", n)
 	}
 	for name, p := range map[string]*delta.Projector{"new": l.projector(l.store), "that knows": knows} {
 		for _, head := range []manifest.Snapshot{old, early} {

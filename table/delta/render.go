@@ -127,10 +127,13 @@ func info(c Change) *commitInfo {
 		Timestamp: c.Manifest.CreatedAt.UnixMilli(), Operation: operation,
 		Parameters: map[string]string{"kind": string(c.Manifest.Kind)},
 		Blind:      c.Manifest.Kind == manifest.Data && t.Remove.Count == 0,
-		Engine:     strings.TrimSpace("batcher " + c.Manifest.Writer.Version),
+		Engine:     engine(c.Manifest),
 		Batcher:    &batcherInfo{c.Manifest.Seq, c.SHA256},
 	}
 }
+
+// engine names the batcher that made a manifest.
+func engine(m *manifest.Manifest) string { return strings.TrimSpace("batcher " + m.Writer.Version) }
 
 // view is a table as one manifest leaves it.
 type view struct {

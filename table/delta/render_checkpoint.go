@@ -27,20 +27,26 @@ type Snapshot struct {
 // was made is not. Tombstones are left out; see the package comment.
 func RenderCheckpoint(s Snapshot) ([]byte, Hint, error) {
 	view := newView(s.Table, s.Manifest, s.Schema)
-	meta, err := view.metaData(s.Origin)
-	if err != nil {
-		return nil, Hint{}, err
-	}
-	rows := []action{{Protocol: &protocol{MinReader: 1, MinWriter: 2}}, {MetaData: meta}, {Txn: view.txn()}}
-	for _, f := range sorted(s.Live) {
+	adds := make([]action, len(s.Live))
+	for i, f := range sorted(s.Live) {
 		a, err := view.add(f)
 		if err != nil {
 			return nil, Hint{}, err
 		}
-		rows = append(rows, action{Add: a})
+		adds[i].Add = a
 	}
+	return view.checkpoint(Version(s.Manifest.Tables[s.Table].Version), s.Origin, adds)
+}
+
+// checkpoint gives the bytes of a checkpoint that adds files, and its hint.
+func (v view) checkpoint(at Version, o Origin, adds []action) ([]byte, Hint, error) {
+	meta, err := v.metaData(o)
+	if err != nil {
+		return nil, Hint{}, err
+	}
+	rows := append([]action{{Protocol: &protocol{MinReader: 1, MinWriter: 2}}, {MetaData: meta}, {Txn: v.txn()}}, adds...)
 	file, err := writeParquet(rows)
-	return file, Hint{Version(s.Manifest.Tables[s.Table].Version), int64(len(rows)), int64(len(file)), int64(len(s.Live))}, err
+	return file, Hint{at, int64(len(rows)), int64(len(file)), int64(len(adds))}, err
 }
 
 // writeParquet writes a checkpoint as old readers like it.

@@ -82,7 +82,7 @@ func TestTwoProjectors_MakeOneLog(t *testing.T) {
 			t.Fatalf("round %d: the log differs", round)
 		}
 		for key := range want {
-			if n := len(store.History(key)); n > 1 && key != hintKey {
+			if n := len(store.History(key)); n > 1 && !strings.HasSuffix(key, "_last_checkpoint") {
 				t.Fatalf("round %d: %s was written %d times", round, key, n)
 			}
 		}
@@ -376,18 +376,18 @@ func TestIdleRunsAreCheap(t *testing.T) {
 		return object.RequestsOf(l.store).Sub(before)
 	}
 	idle := l.projector(l.store)
-	if got := count(idle); got != (object.Requests{Get: 2}) {
+	if got := count(idle); got != (object.Requests{Get: 2 + 2}) { // of the table of batches, too
 		t.Errorf("the first look takes %+v", got)
 	}
 	if got := count(idle); got != (object.Requests{}) {
 		t.Errorf("the second look takes %+v", got)
 	}
 	l.run(record(25))
-	if got := count(idle); got.Put != 1 || got.Get > 2 {
+	if got := count(idle); got.Put != 1+2 || got.Get > 3 {
 		t.Errorf("a version takes %+v", got)
 	}
 	l.run(record(26))
-	if got := count(l.projector(l.store)); got.Put != 1 || got.Get > 6 {
+	if got := count(l.projector(l.store)); got.Put != 1+2 || got.Get > 8 {
 		t.Errorf("a version in a new process takes %+v", got)
 	}
 }

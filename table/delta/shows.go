@@ -28,11 +28,11 @@ func (e *UnshownError) Error() string {
 // number of the chain that was never projected belongs to others, who wrote before the
 // table was published anew.
 func (p *Projector) Shows(ctx context.Context, at manifest.Snapshot, table string) (Version, error) {
-	t, ok := at.Manifest.Tables[table]
-	if !ok || t.Version < 0 {
+	t := p.of(table).stands(at.Manifest)
+	if t.version < 0 {
 		return -1, nil
 	}
-	v := Version(t.Version)
+	v := t.version
 	unshown := &UnshownError{Table: table, Seq: at.Manifest.Seq, Version: v}
 	who, there, err := p.author(ctx, table, v)
 	if err != nil {
@@ -42,7 +42,7 @@ func (p *Projector) Shows(ctx context.Context, at manifest.Snapshot, table strin
 		unshown.Reason = "is not there: it is not published yet, or no longer kept"
 		return -1, unshown
 	}
-	if who.Ours && who.Seq != t.LastSeq {
+	if who.Ours && who.Seq != t.seq {
 		unshown.Reason = fmt.Sprintf("was made from manifest %d", int64(who.Seq))
 		return -1, unshown
 	}
