@@ -28,6 +28,7 @@ type script struct {
 // opened is one table of a script.
 type opened struct {
 	name    string // of the pipeline
+	derived bool   // it is the table of batches, which has no records of the source
 	as      string // in the engine
 	live    string // of the table in the engine, where as is a view of what it was once
 	table   manifest.Table
@@ -106,6 +107,9 @@ func (r *rooms) script(ctx context.Context, c *call, o ddlOptions) (*script, err
 		}
 		s.tables = append(s.tables, opened{name: name, table: t, schema: columns, version: -1})
 	}
+	if !o.NoExtension {
+		s.tables = append(s.tables, opened{name: delta.BatchesTable(s.pipeline), derived: true, schema: delta.BatchesSchema(), version: -1})
+	}
 	if o.LatestBy == "" {
 		return s, nil
 	}
@@ -143,7 +147,12 @@ func (r *rooms) eventPath(s *schema.Schema) (path []string) {
 func (r *rooms) versions(ctx context.Context, s *script) (err error) {
 	if s.pinned != nil {
 		for i := range s.tables {
-			if s.tables[i].version, err = r.delta.Shows(ctx, s.at, s.tables[i].name); err != nil {
+			t := &s.tables[i]
+			t.version, err = r.delta.Shows(ctx, s.at, t.name)
+			if t.derived && isA[*delta.UnshownError](err) {
+				t.note, err = err.Error(), nil
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -166,6 +175,12 @@ func (r *rooms) versions(ctx context.Context, s *script) (err error) {
 func (t *opened) shows(state delta.State) error {
 	switch t.version = state.Projected; {
 	case state.Chain < 0:
+	case state.Derived && state.Conflict != nil:
+		t.version, t.note = max(t.version, 0), fmt.Sprintf("%s: readers see what others wrote; %s", state.Conflict, batchesCure(t.name))
+	case state.Derived && state.Err != nil:
+		t.note = state.Err.Error()
+	case state.Derived && state.Projected < 0:
+		t.note = fmt.Sprintf("%s is not published yet: batcher publish does it.", t.name)
 	case state.Conflict != nil:
 		t.version = max(t.version, 0)
 		t.note = fmt.Sprintf("%s: readers see what others wrote, until batcher publish --rebuild restores it", state.Conflict)
@@ -229,7 +244,10 @@ func (s *script) database() string { return underscored(s.pipeline) }
 
 // missing says of a table that there is nothing to be opened.
 func (s *script) missing(b *strings.Builder, t opened) {
-	if s.pinned != nil {
+	switch {
+	case t.derived:
+		return // its note says why
+	case s.pinned != nil:
 		remark(b, "Nothing was written to %s by then.", t.name)
 		return
 	}

@@ -86,7 +86,11 @@ func (r *rooms) plainView(ctx context.Context, b *strings.Builder, s *script, t 
 // duckdbView writes the view of a table. It is temporary, because it reads what only
 // this session has.
 func (t opened) duckdbView(b *strings.Builder, from string) {
-	fmt.Fprintf(b, "CREATE OR REPLACE TEMP VIEW %s AS SELECT _source || ':' || _offset AS _id, * FROM %s;\n", ident(t.as), from)
+	id := "_source || ':' || _offset AS _id, "
+	if t.derived {
+		id = ""
+	}
+	fmt.Fprintf(b, "CREATE OR REPLACE TEMP VIEW %s AS SELECT %s* FROM %s;\n", ident(t.as), id, from)
 }
 
 // duckdbEnd ends a script with the view of newest rows and a first query.
@@ -138,7 +142,10 @@ func (s *script) duckdbSecret() string {
 // duckdbEmpty writes the view of a table without files: no rows, with the columns of a
 // table that has some, so that no query of the script's user fails on it.
 func (t opened) duckdbEmpty(b *strings.Builder) {
-	columns := []string{"NULL::VARCHAR AS _id"}
+	var columns []string
+	if !t.derived {
+		columns = append(columns, "NULL::VARCHAR AS _id")
+	}
 	for _, f := range t.schema.Fields {
 		columns = append(columns, "NULL::"+duckType(f.Type)+" AS "+ident(f.Name))
 	}

@@ -58,7 +58,7 @@ func (r *rooms) catchUp(c *call) func(context.Context, manifest.Snapshot) error 
 			return errors.Join(err, lagErr)
 		}
 		for _, s := range states {
-			if !s.Oldest.IsZero() && time.Since(s.Oldest) > maxProjectionLag {
+			if !s.Derived && !s.Oldest.IsZero() && time.Since(s.Oldest) > maxProjectionLag {
 				return &exitError{exitUnavailable, fmt.Errorf("table %s has versions from %s on that cannot be published: %w", s.Table, s.Oldest.Format(time.RFC3339), err),
 					"nothing was committed"}
 			}
@@ -68,12 +68,42 @@ func (r *rooms) catchUp(c *call) func(context.Context, manifest.Snapshot) error 
 	}
 }
 
+// publishAll publishes until every table is up to the head or cannot be brought
+// further: the table of batches is brought up in steps.
+func (r *rooms) publishAll(ctx context.Context, head manifest.Snapshot) ([]delta.State, error) {
+	for before := delta.Version(-1); ; {
+		states, err := r.delta.Publish(ctx, head)
+		if len(states) == 0 {
+			return states, err
+		}
+		batches := states[len(states)-1]
+		if err != nil || batches.Err != nil || batches.Lag() == 0 || batches.Projected <= before {
+			return states, errors.Join(err, batchesError(batches))
+		}
+		before = batches.Projected
+	}
+}
+
+// batchesError is what keeps the table of batches from being published, with the cure
+// where its log is the reason; nil: nothing does.
+func batchesError(s delta.State) error {
+	if s.Conflict == nil && !errors.Is(s.Err, commit.ErrDamaged) {
+		return s.Err
+	}
+	return &exitError{exitUnavailable, s.Err, batchesCure(s.Table)}
+}
+
+// batchesCure is what to do about a table of batches into which others wrote.
+func batchesCure(table string) string {
+	return "delete the folder " + table + ": it has nothing that manifests do not say, and the next publish makes it anew"
+}
+
 // everythingPublished refuses to forget what a table needs that is not published yet.
 func (r *rooms) everythingPublished(ctx context.Context, head manifest.Snapshot) error {
 	if r.delta == nil {
 		return nil
 	}
-	if _, err := r.delta.Publish(ctx, head); err != nil {
+	if _, err := r.publishAll(ctx, head); err != nil {
 		return fmt.Errorf("nothing was expired, because readers of a Delta table still need it: %w", err)
 	}
 	return nil
@@ -85,7 +115,7 @@ func (r *rooms) cleanLogs(ctx context.Context, head manifest.Snapshot, o gcOptio
 		return nil, nil
 	}
 	var total cleanedLogs
-	for _, table := range sortedKeys(head.Manifest.Tables) {
+	for _, table := range append(sortedKeys(head.Manifest.Tables), delta.BatchesTable(string(r.cfg.Name))) {
 		clean := r.delta.Stale
 		if o.Confirm {
 			clean = r.delta.Clean
@@ -96,6 +126,7 @@ func (r *rooms) cleanLogs(ctx context.Context, head manifest.Snapshot, o gcOptio
 		}
 		total.Versions += done.Versions
 		total.Checkpoints += done.Checkpoints
+		total.Files += done.Files
 	}
 	return &total, nil
 }
@@ -104,6 +135,7 @@ func (r *rooms) cleanLogs(ctx context.Context, head manifest.Snapshot, o gcOptio
 type cleanedLogs struct {
 	Versions    int64 `json:"versions"`
 	Checkpoints int64 `json:"checkpoints"`
+	Files       int64 `json:"batches_files"` // of the table of batches
 }
 
 // published is what publish and status print of one table.
@@ -114,6 +146,8 @@ type published struct {
 	Lag      int64      `json:"lag"`              // versions that they do not see yet
 	Oldest   *time.Time `json:"oldest,omitempty"` // when the first of these was committed
 	Conflict string     `json:"conflict,omitempty"`
+	Error    string     `json:"error,omitempty"` // that is no conflict
+	derived  bool
 }
 
 // String says it in a line.
@@ -121,6 +155,8 @@ func (p published) String() string {
 	switch {
 	case p.Conflict != "":
 		return fmt.Sprintf("%s: in conflict: %s", p.Table, p.Conflict)
+	case p.Error != "":
+		return fmt.Sprintf("%s: %s", p.Table, p.Error)
 	case p.Version < 0:
 		return p.Table + ": nothing was written yet"
 	case p.Lag > 0 && p.Oldest != nil:
@@ -134,12 +170,14 @@ func (p published) String() string {
 func publishedOf(states []delta.State) []published {
 	out := make([]published, len(states))
 	for i, s := range states {
-		out[i] = published{Table: s.Table, Version: int64(s.Chain), Visible: int64(s.Projected), Lag: s.Lag()}
+		out[i] = published{Table: s.Table, Version: int64(s.Chain), Visible: int64(s.Projected), Lag: s.Lag(), derived: s.Derived}
 		if !s.Oldest.IsZero() {
 			out[i].Oldest = &s.Oldest
 		}
 		if s.Conflict != nil {
 			out[i].Conflict = s.Conflict.Error()
+		} else if s.Err != nil {
+			out[i].Error = s.Err.Error()
 		}
 	}
 	return out
@@ -167,32 +205,34 @@ func publish(ctx context.Context, c *call, o publishOptions) error {
 	if err != nil {
 		return err
 	}
-	states, failed := r.delta.Publish(ctx, head)
-	if o.Rebuild && o.Confirm && curable(failed) {
+	states, failed := r.publishAll(ctx, head)
+	if o.Rebuild && o.Confirm && curable(states) {
 		if head, err = r.rebuild(ctx, head, states); err != nil {
 			return err
 		}
-		states, failed = r.delta.Publish(ctx, head)
+		states, failed = r.publishAll(ctx, head)
 	}
 	if err := printPublished(c, o, head, publishedOf(states)); err != nil {
 		return err
 	}
-	if o.Rebuild && !o.Confirm && curable(failed) {
+	if o.Rebuild && !o.Confirm && curable(states) {
 		return nil // it said what it would do
 	}
 	return failed
 }
 
 // curable says whether a rebuild helps where publishing failed.
-func curable(err error) bool {
-	return isA[*delta.ConflictError](err) || errors.Is(err, commit.ErrExpired)
+func curable(states []delta.State) bool {
+	return slices.ContainsFunc(states, func(s delta.State) bool {
+		return !s.Derived && (s.Conflict != nil || errors.Is(s.Err, commit.ErrExpired))
+	})
 }
 
 // rebuild has the tables that cannot be published go on with a version that restores
 // them: behind foreign commits, and behind a history that is not retained.
 func (r *rooms) rebuild(ctx context.Context, head manifest.Snapshot, states []delta.State) (manifest.Snapshot, error) {
 	for _, s := range states {
-		if s.Conflict == nil && s.Lag() == 0 {
+		if s.Derived || s.Conflict == nil && s.Lag() == 0 {
 			continue
 		}
 		var attempt manifest.Attempt
@@ -218,7 +258,7 @@ func printPublished(c *call, o publishOptions, head manifest.Snapshot, tables []
 	var b strings.Builder
 	for _, t := range tables {
 		fmt.Fprintf(&b, "%s\n", t)
-		if (t.Conflict != "" || t.Lag > 0) && o.Rebuild && !o.Confirm {
+		if (t.Conflict != "" || t.Lag > 0) && !t.derived && o.Rebuild && !o.Confirm {
 			b.WriteString("  would be restored by a version behind what is there; --confirm does it\n")
 		}
 	}

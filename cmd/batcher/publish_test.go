@@ -64,7 +64,7 @@ func TestPublishedTablesAreReadByOthers(t *testing.T) {
 	var status statusReport
 	w.must(&status, "status")
 	before := status.Seq
-	if d := status.Delta; len(d) != 2 || !strings.Contains(d[0].Conflict, "delta-rs") || d[1].Conflict != "" {
+	if d := status.Delta; len(d) != 3 || !strings.Contains(d[0].Conflict, "delta-rs") || d[1].Conflict != "" {
 		t.Errorf("status %+v", d)
 	}
 	if r := w.run("run"); r.code != exitUnavailable || !strings.Contains(r.stderr, "publish --rebuild") {
@@ -167,7 +167,7 @@ publish: [delta]
 	wg.Wait()
 	var p publication
 	w.must(&p, "publish")
-	if len(p.Tables) != 2 || p.Tables[0].Lag != 0 || p.Tables[0].Version < 10 || p.Tables[0].Conflict != "" {
+	if len(p.Tables) != 3 || p.Tables[0].Lag != 0 || p.Tables[0].Version < 10 || p.Tables[0].Conflict != "" {
 		t.Fatalf("published %+v", p)
 	}
 	log := map[string]bool{}

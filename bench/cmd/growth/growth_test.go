@@ -29,7 +29,8 @@ func TestRequestsDoNotGrowWithHistory(t *testing.T) {
 	}
 	idle := costs["run, nothing to do, source kept"]
 	for _, c := range idle {
-		if c.Requests != idle[0].Requests || c.requests()-float64(c.List) > 6+2*2 {
+		// Where the head's number is a multiple of ten a hint is looked at, too.
+		if c.Put != 0 || c.List != idle[0].List || c.Get > idle[0].Get+1 || c.Get < idle[0].Get-1 || c.requests()-float64(c.List) > 6+3*2 { // two GETs for each table, that of batches among them
 			t.Errorf("a run with nothing to do makes %v, %v at first", c, idle[0])
 		}
 	}
