@@ -42,6 +42,11 @@ func compactTables(ctx context.Context, c *call, o compactOptions) error {
 		}
 		tables = []string{o.Table}
 	}
+	if !o.DryRun {
+		if err := r.caughtUp(ctx, c, head); err != nil {
+			return err
+		}
+	}
 	var until compact.Until
 	if o.Deadline > 0 {
 		until.Done = time.Now().Add(o.Deadline)

@@ -21,8 +21,14 @@ func deadLetters(ctx context.Context, c *call, o dlqOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.chain(ctx); err != nil {
+	head, err := r.chain(ctx)
+	if err != nil {
 		return err
+	}
+	if o.changes() {
+		if err := r.caughtUp(ctx, c, head); err != nil {
+			return err
+		}
 	}
 	q := r.queue(c)
 	switch o.Action {
@@ -38,6 +44,17 @@ func deadLetters(ctx context.Context, c *call, o dlqOptions) error {
 		return retryObjects(ctx, c, q, o)
 	}
 	return discardLetters(ctx, c, q, o)
+}
+
+// changes says whether the verb may commit something.
+func (o dlqOptions) changes() bool {
+	switch o.Action {
+	case "replay":
+		return !o.DryRun
+	case "retry":
+		return true
+	}
+	return o.Action == "discard" && o.Confirm
 }
 
 // queue wires the dead-letter queue.

@@ -34,6 +34,15 @@ func (r *rooms) publishes(c *call) {
 	})
 }
 
+// caughtUp is catchUp for the other verbs that write files: what no Delta log names a
+// VACUUM of another engine may delete, whoever wrote it.
+func (r *rooms) caughtUp(ctx context.Context, c *call, head manifest.Snapshot) error {
+	if first := r.catchUp(c); first != nil {
+		return first(ctx, head)
+	}
+	return nil
+}
+
 // catchUp is what a run does first: it publishes what earlier ones left. A table with
 // a foreign commit ends the run before it commits anything, and so does damage. What
 // fails otherwise waits for the next run, but not for ever.

@@ -140,6 +140,9 @@ func (r *rooms) widen(ctx context.Context, c *call, o schemaOptions) error {
 	w := &compact.Widen{Log: r.log, Store: r.store, Random: rand.Reader, Logger: c.Logger, File: p.File, FileBytes: p.FileBytes, Naming: p.Rules.Names}
 	step := w.Plan
 	if o.Confirm {
+		if err := r.caughtUp(ctx, c, head); err != nil {
+			return err
+		}
 		step = w.Run
 	}
 	done, err := step(ctx, name, o.Column, o.Type)
