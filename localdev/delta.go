@@ -42,6 +42,7 @@ type DeltaAnswer struct {
 	Version    int64              // of delta-rs; -1 of DuckDB, which does not tell
 	Partitions []string           // partition columns, of delta-rs
 	Rows       [][]map[string]any // of each statement, values as DuckDB.Query gives them
+	Deleted    []string           // files that a vacuum deleted
 }
 
 // DuckDB asks DuckDB's delta_scan.
@@ -60,6 +61,13 @@ func (d *DeltaReaders) DeltaRS(ctx context.Context, q DeltaQuery) (DeltaAnswer, 
 func (d *DeltaReaders) Disturb(ctx context.Context, folder, predicate string) (int64, error) {
 	a, err := d.ask(ctx, "write", DeltaQuery{Table: folder, SQL: []string{predicate}})
 	return a.Version, err
+}
+
+// Vacuum has delta-rs delete what it takes for garbage of a table, and returns the paths
+// of that. The arguments are those of its DeltaTable.vacuum, as a JSON object.
+func (d *DeltaReaders) Vacuum(ctx context.Context, folder, arguments string) ([]string, error) {
+	a, err := d.ask(ctx, "vacuum", DeltaQuery{Table: folder, SQL: []string{arguments}})
+	return a.Deleted, err
 }
 
 func (d *DeltaReaders) ask(ctx context.Context, reader string, q DeltaQuery) (DeltaAnswer, error) {

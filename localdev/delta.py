@@ -1,4 +1,4 @@
-"""Answers a question about a Delta table with one of two readers, as JSON. plain.py stands before it."""
+"""Answers a question about a Delta table with one of two readers, as JSON, or has one of them change it. plain.py stands before it."""
 import json
 import pathlib
 import sys
@@ -49,4 +49,12 @@ def write():
     return {"Version": DeltaTable(question["table"]).version(), "Partitions": [], "Rows": []}
 
 
-json.dump({"write": write, "duckdb": ask_duckdb, "delta-rs": ask_delta_rs}[sys.argv[1]](), sys.stdout)
+def vacuum():
+    """Deletes what delta-rs takes for garbage. sql[0] has the arguments."""
+    from deltalake import DeltaTable
+
+    deleted = DeltaTable(question["table"]).vacuum(dry_run=False, **json.loads(question["sql"][0]))
+    return {"Version": DeltaTable(question["table"]).version(), "Deleted": deleted}
+
+
+json.dump({"write": write, "vacuum": vacuum, "duckdb": ask_duckdb, "delta-rs": ask_delta_rs}[sys.argv[1]](), sys.stdout)
