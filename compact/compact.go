@@ -37,6 +37,9 @@ type GC struct {
 	Store  object.Store
 	Now    func() time.Time
 	Logger *slog.Logger
+	// Ahead is how many manifests are read at the same time. With 0 or 1 every call to
+	// the store is made in order, and by the caller's goroutine.
+	Ahead int
 }
 
 // GCMode says whether anything may be deleted.
@@ -217,8 +220,7 @@ func (g *GC) references(ctx context.Context, head manifest.Snapshot) (map[string
 		}
 	}
 	prev := first
-	for seq := first.Manifest.Seq + 1; seq <= head.Manifest.Seq; seq++ {
-		s, err := g.Log.Slot(ctx, seq)
+	for s, err := range slots(ctx, g.Log, first.Manifest.Seq+1, head.Manifest.Seq, g.Ahead) {
 		if err != nil {
 			return nil, err
 		}

@@ -113,7 +113,7 @@ func collect(ctx context.Context, c *call, o gcOptions) error {
 	if err != nil {
 		return err
 	}
-	gc := &compact.GC{Log: r.log, Store: r.store, Now: time.Now, Logger: c.Logger}
+	gc := &compact.GC{Log: r.log, Store: r.store, Now: time.Now, Logger: c.Logger, Ahead: 16}
 	opts := compact.GCOptions{Keep: o.Keep}
 	if o.Confirm {
 		opts.Mode = compact.Confirm
