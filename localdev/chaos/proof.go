@@ -127,10 +127,8 @@ func (w *world) proveWithVerify(ctx context.Context, head int64) error {
 		return fmt.Errorf("verify printed %q: %w", out, err)
 	}
 	w.figures.Batches, w.figures.Objects, w.figures.Verified = r.Batches, r.Objects, r.Source.Verified
-	// What was merged and then collected has no files of its own to be held against the
-	// source; its ids are proved, and DuckDB counts its rows.
-	if len(r.Violations) > 0 || r.Lost+r.Doubled+r.Source.Mismatch+r.Source.Reconfigured != 0 || r.Source.Verified == 0 ||
-		r.Source.Verified+r.Source.Unverifiable != w.feed.records || r.Objects != w.feed.objects || int64(r.Head) != head {
+	if len(r.Violations) > 0 || r.Lost+r.Doubled+r.Source.Mismatch+r.Source.Unverifiable != 0 ||
+		r.Source.Verified != w.feed.records || r.Objects != w.feed.objects || int64(r.Head) != head {
 		return fmt.Errorf("verify: %+v; there are %d objects with %d records, and the head is %d", r, w.feed.objects, w.feed.records, head)
 	}
 	return nil
