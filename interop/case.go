@@ -69,7 +69,7 @@ func (c Case) judge(r Reader, a answer) Outcome {
 		want, got := c.matching(truth, f), keysOf(a.Keys, i)
 		switch problem := differ(want, got); {
 		case problem == "" || o.Problem != "":
-		case r.Lost != "" && within(got, want):
+		case r.Loses != nil && r.Loses(c, f) && within(got, want):
 			lost = true
 		default:
 			o.Problem = fmt.Sprintf("where %s %s %s: %s", f.Column, f.Op, f.Value, problem)

