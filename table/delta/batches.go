@@ -63,15 +63,16 @@ func (b *batches) commit(ctx context.Context, head, _, made manifest.Snapshot, a
 		return nil, err
 	}
 	v := batchesVersion{table: b.name, made: made}
-	if v.facts, err = b.putFacts(ctx, m); err != nil {
-		return nil, err
-	}
 	if at < 0 {
 		if err := b.p.log.Claim(ctx, b.name, origin.Pipeline); err != nil {
 			return nil, err
 		}
 		v.origin, b.version, b.files = &origin, at, []kept{}
-	} else if m.Seq%foldLeast == 0 {
+	}
+	if v.facts, err = b.putFacts(ctx, m); err != nil {
+		return nil, err
+	}
+	if at >= 0 && m.Seq%foldLeast == 0 {
 		if err := b.fold(ctx, &v); err != nil {
 			return nil, err
 		}
@@ -104,8 +105,13 @@ func (b *batches) forget() { b.files = nil }
 
 // putFacts puts the rows of one manifest.
 func (b *batches) putFacts(ctx context.Context, m *manifest.Manifest) (manifest.File, error) {
-	log := b.p.log
-	var l lists
+	return b.put(ctx, m.Seq, m.Seq+1, func(w *datafile.Writer) error {
+		return writeFacts(m, listsOf(ctx, b.p.log, m), w.Write)
+	})
+}
+
+// listsOf reads the lists of a manifest as they are gone through.
+func listsOf(ctx context.Context, log *commit.Log, m *manifest.Manifest) (l lists) {
 	if m.Batch != nil {
 		l.ranges = commit.Items(ctx, log, m.Batch.Ranges)
 		l.touched = commit.Items(ctx, log, m.Batch.Touched)
@@ -115,9 +121,7 @@ func (b *batches) putFacts(ctx context.Context, m *manifest.Manifest) (manifest.
 		t := m.Tables[name]
 		l.tables = append(l.tables, changed{name, commit.Items(ctx, log, t.Add), commit.Items(ctx, log, t.Remove)})
 	}
-	return b.put(ctx, m.Seq, m.Seq+1, func(w *datafile.Writer) error {
-		return writeFacts(m, l, w.Write)
-	})
+	return l
 }
 
 // fold puts one file for those that a version folds, if there are any.
