@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
+	"batcher/column"
 	"batcher/commit"
+	"batcher/datafile"
 	"batcher/manifest"
 	"batcher/object"
 	"batcher/table/delta"
@@ -23,10 +26,12 @@ func (w *simWorld) publishes(log *commit.Log, store object.Store) *commit.Log {
 	p := delta.New(delta.Options{Log: log, Store: store, Clock: w.clock, Logger: w.logger()})
 	log.OnCommit(func(ctx context.Context, _ commit.Receipt, head manifest.Snapshot) error {
 		w.stats.publications++
-		_, err := p.Publish(ctx, head)
+		states, err := p.Publish(ctx, head)
 		var conflict *delta.ConflictError
-		if errors.As(err, &conflict) || errors.Is(err, commit.ErrDamaged) {
-			w.errorf("publish after manifest %d: %v", head.Manifest.Seq, err)
+		for _, s := range states {
+			if errors.As(s.Err, &conflict) || errors.Is(s.Err, commit.ErrDamaged) {
+				w.errorf("publish after manifest %d: %v", head.Manifest.Seq, s.Err)
+			}
 		}
 		return err
 	})
@@ -42,10 +47,15 @@ func (w *simWorld) readAsDelta(chain []*manifest.Manifest) {
 		w.t.Fatal(err)
 	}
 	p := delta.New(delta.Options{Log: log, Store: w.store, Clock: w.clock, Logger: w.logger()})
-	if _, err := p.Publish(context.Background(), head); err != nil {
+	states, err := p.Publish(context.Background(), head)
+	if err != nil {
 		w.errorf("publish what is left: %v", err)
 	}
+	if batches := states[len(states)-1]; batches.Err != nil || batches.Lag() > 0 {
+		w.errorf("the table of batches: %+v", batches)
+	}
 	held := w.store.Objects()
+	w.readBatches(chain, held, states[len(states)-1].Table)
 	for name, table := range head.Manifest.Tables {
 		live := map[string]int64{}
 		for v := range table.Version + 1 {
@@ -140,4 +150,78 @@ func (w *simWorld) retained() manifest.Seq {
 		w.t.Fatal(err)
 	}
 	return head.Manifest.RetainFrom
+}
+
+// readBatches reads the table of batches as a reader does, at its last version, and
+// counts what it says of each manifest that it has.
+func (w *simWorld) readBatches(chain []*manifest.Manifest, held map[string][]byte, table string) {
+	version := func(v int) []byte { return held[fmt.Sprintf("%s/_delta_log/%020d.json", table, v)] }
+	first := slices.IndexFunc(chain, func(m *manifest.Manifest) bool { return version(int(m.Seq)) != nil })
+	live := map[string]int64{}
+	for v := first; v >= 0 && v < len(chain); v++ {
+		if seq, err := replay(live, version(v)); err != nil || seq != int64(v) {
+			w.errorf("version %d of %s is of manifest %d: %v", v, table, seq, err)
+			return
+		}
+		w.stats.versions++
+	}
+	if first < 0 || version(len(chain)) != nil {
+		w.errorf("%s begins with version %d, and ends not with %d", table, first, len(chain)-1)
+		return
+	}
+	got := map[string]int64{}
+	for path, rows := range live {
+		if n := w.countFacts(got, held[table+"/"+path]); n != rows {
+			w.errorf("%s of %s has %d rows, the log says %d", path, table, n, rows)
+		}
+	}
+	want := map[string]int64{}
+	for _, m := range chain[first:] {
+		add := func(fact string, n int64) {
+			if n > 0 {
+				want[fmt.Sprintf("%d %s", m.Seq, fact)] += n
+			}
+		}
+		add("batch", 1)
+		add("gap", int64(len(m.Gaps)))
+		if b := m.Batch; b != nil {
+			add("consumed", b.Ranges.Count)
+			add("touched", b.Touched.Count)
+			add("replaced", b.Replaced.Count)
+		}
+		for _, t := range m.Tables {
+			add("added", t.Add.Count)
+			add("removed", t.Remove.Count)
+		}
+	}
+	if !maps.Equal(got, want) {
+		w.errorf("%s says %v, the manifests %v", table, got, want)
+	}
+}
+
+// countFacts adds up the rows of a file by manifest and fact, and returns how many it
+// has.
+func (w *simWorld) countFacts(counts map[string]int64, body []byte) (rows int64) {
+	f, err := datafile.Open(bytes.NewReader(body), int64(len(body)))
+	if err != nil {
+		w.errorf("a file of the table of batches: %v", err)
+		return -1
+	}
+	for b, err := range f.Blocks(delta.BatchesSchema()) {
+		if err != nil {
+			w.errorf("a file of the table of batches: %v", err)
+			return rows
+		}
+		for c := column.NewCursor(b); c.Next(); rows++ {
+			var row struct {
+				Seq  int64
+				Fact string
+			}
+			if err := json.Unmarshal(c.AppendJSON(nil), &row); err != nil {
+				w.t.Fatal(err)
+			}
+			counts[fmt.Sprintf("%d %s", row.Seq, row.Fact)]++
+		}
+	}
+	return rows
 }
