@@ -263,7 +263,7 @@ func (w *world) cleanLogs(ctx context.Context) error {
 		return err
 	}
 	tables := delta.New(delta.Options{Log: p.Log, Store: w.store, Clock: w.clock, Logger: p.Logger})
-	for _, name := range []string{table, dead} {
+	for _, name := range []string{table, dead, delta.BatchesTable(table)} {
 		if _, err := tables.Clean(ctx, name); err != nil {
 			return err
 		}
