@@ -54,7 +54,10 @@ func (p *proof) logs(ctx context.Context, r *rooms, head manifest.Snapshot, sinc
 			Versions: t.Versions, Checkpoints: t.Checkpoints, Files: t.Files,
 		}
 		if t.Conflict != nil {
-			l.Conflict, p.conflicts = t.Conflict.Error(), errors.Join(p.conflicts, t.Conflict)
+			l.Conflict = t.Conflict.Error()
+		}
+		if t.Conflict != nil && !t.Derived {
+			p.conflicts = errors.Join(p.conflicts, t.Conflict)
 		}
 		p.Delta = append(p.Delta, l)
 		for _, f := range t.Findings {

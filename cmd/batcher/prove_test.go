@@ -76,7 +76,7 @@ func TestVerifyHoldsDeltaLogsAgainstTheChain(t *testing.T) {
 			if err := json.Unmarshal([]byte(out.stdout), &p); err != nil {
 				t.Fatal(err)
 			}
-			if (len(p.Violations) > 0) != (c.code == exitDamaged) || len(p.Delta) != 2 || p.Delta[0].Version != 12 {
+			if (len(p.Violations) > 0) != (c.code == exitDamaged) || len(p.Delta) != 3 || p.Delta[0].Version != 12 {
 				t.Errorf("%+v", p)
 			}
 			if err := os.RemoveAll(log); err != nil {

@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 // Checked is what Check found of one table.
 type Checked struct {
 	Table       string
+	Derived     bool    // it is the table of batches: nothing but readers depends on it
 	From        Version // first version that was compared; -1 if none was
 	Chain       Version // in the chain; -1: nothing was written to the table yet
 	Projected   Version // last version of ours up to which the log is whole; -1: none
@@ -51,6 +53,9 @@ const (
 //     one that is there;
 //   - the columns of the last version are those of the schema.
 //
+// No manifest names the files of the table of batches: of that the files of the last
+// version have to be of all manifests from some one on, each once.
+//
 // After since, the number of a manifest, only later versions are judged; 0 judges all
 // that are there. That readers do not see the newest versions yet, or that others
 // wrote behind them, is told and is no finding. It changes nothing. An error means
@@ -62,7 +67,7 @@ const (
 // version.
 func (p *Projector) Check(ctx context.Context, head manifest.Snapshot, since manifest.Seq) ([]Checked, error) {
 	var out []Checked
-	for _, table := range slices.Sorted(maps.Keys(head.Manifest.Tables)) {
+	for _, table := range append(slices.Sorted(maps.Keys(head.Manifest.Tables)), p.batches.name) {
 		c, err := p.checkTable(ctx, head, table, since)
 		if err != nil {
 			return nil, fmt.Errorf("check the Delta log of %s: %w", table, err)
@@ -75,7 +80,8 @@ func (p *Projector) Check(ctx context.Context, head manifest.Snapshot, since man
 // checkTable checks one table, anew where its log was cleaned meanwhile.
 func (p *Projector) checkTable(ctx context.Context, head manifest.Snapshot, table string, since manifest.Seq) (Checked, error) {
 	for range maxChecks {
-		c := &checking{p: p, head: head, table: table, loaded: -1, out: Checked{Table: table, From: -1, Projected: -1}}
+		c := &checking{p: p, head: head, table: table, loaded: -1,
+			out: Checked{Table: table, Derived: table == p.batches.name, From: -1, Projected: -1}}
 		if err := c.run(ctx, since); err != nil || len(c.out.Findings) == 0 {
 			return c.out, err
 		}
@@ -109,8 +115,7 @@ type checking struct {
 
 // run checks the table.
 func (c *checking) run(ctx context.Context, since manifest.Seq) error {
-	t := c.head.Manifest.Tables[c.table]
-	c.out.Chain = Version(t.Version)
+	c.out.Chain = c.p.of(c.table).stands(c.head.Manifest).version
 	if err := c.list(ctx); err != nil {
 		return err
 	}
@@ -158,9 +163,7 @@ func (c *checking) judgeFrom(ctx context.Context, since manifest.Seq) error {
 	if err != nil {
 		return err
 	}
-	if t, ok := at.Manifest.Tables[c.table]; ok {
-		c.from = Version(t.Version) + 1
-	}
+	c.from = c.p.of(c.table).stands(at.Manifest).version + 1
 	return nil
 }
 
@@ -193,8 +196,7 @@ func (c *checking) replay(ctx context.Context) error {
 			return err
 		}
 		if !there {
-			c.found(max(v, c.from), commitKey(c.table, v), "version %d is missing, and version %d or its checkpoint is there", v, last)
-			if v, err = c.restart(ctx, v); err != nil || v < 0 {
+			if v, err = c.restart(ctx, v, last); err != nil || v < 0 {
 				return err
 			}
 		}
@@ -227,6 +229,8 @@ func (c *checking) begin(ctx context.Context) (Version, error) {
 	switch {
 	case at >= 0:
 		return c.load(ctx, at)
+	case c.out.Derived:
+		return c.versions[0], nil // it may begin anywhere
 	case c.versions[0] > 0:
 		c.found(max(c.versions[0], c.from), commitKey(c.table, 0), "version 0 is missing, and no checkpoint is there in its place")
 		return -1, nil
@@ -235,8 +239,18 @@ func (c *checking) begin(ctx context.Context) (Version, error) {
 }
 
 // restart goes on behind a version that is missing, with the next checkpoint; -1 if
-// there is none.
-func (c *checking) restart(ctx context.Context, missing Version) (Version, error) {
+// there is none. The table of batches begins anew by itself where it had to.
+func (c *checking) restart(ctx context.Context, missing, last Version) (Version, error) {
+	if i, _ := slices.BinarySearch(c.versions, missing); c.out.Derived && i < len(c.versions) {
+		body, there, err := c.body(ctx, c.versions[i])
+		if err != nil || !there {
+			return -1, err
+		}
+		if p, err := c.page(files{}, body); err == nil && p.begins {
+			return c.versions[i], nil
+		}
+	}
+	c.found(max(missing, c.from), commitKey(c.table, missing), "version %d is missing, and version %d or its checkpoint is there", missing, last)
 	i, _ := slices.BinarySearch(c.checkpoints, missing)
 	for _, v := range c.checkpoints[i:] {
 		if _, there := slices.BinarySearch(c.versions, v); there {
@@ -269,6 +283,10 @@ func (c *checking) end(ctx context.Context) error {
 	v, t := c.out.Projected, c.made.Manifest.Tables[c.table]
 	key := commitKey(c.table, v)
 	c.out.Files = int64(len(c.live))
+	if c.out.Derived {
+		c.covers(v)
+		return nil
+	}
 	live, err := c.p.log.LoadLive(ctx, t.Live)
 	if done, err := c.cannot(err); done || err != nil {
 		return err
@@ -294,6 +312,29 @@ func (c *checking) end(ctx context.Context) error {
 	}
 	c.columns(v, s)
 	return nil
+}
+
+// covers proves that what the table of batches shows is of each manifest once, from
+// some one on up to that of the version.
+func (c *checking) covers(v Version) {
+	var shown []kept
+	for path := range c.live {
+		from, to, ok := parseFactsPath(path)
+		if !ok {
+			c.found(v, commitKey(c.table, v), "version %d shows %s, which is no file of this table", v, path)
+		}
+		shown = append(shown, kept{from: from, to: to})
+	}
+	slices.SortFunc(shown, func(a, b kept) int { return cmp.Compare(a.from, b.from) })
+	for i, k := range shown {
+		next := manifest.Seq(v) + 1
+		if i+1 < len(shown) {
+			next = shown[i+1].from
+		}
+		if k.to != next {
+			c.found(v, commitKey(c.table, v), "version %d shows a file of manifests %d to %d, and the next one begins with %d", v, int64(k.from), int64(k.to)-1, int64(next))
+		}
+	}
 }
 
 // cannot says whether something that a manifest names cannot be had, which is a

@@ -24,6 +24,7 @@ type said struct {
 		Version int64  `json:"version" parquet:"version"`
 	} `json:"txn" parquet:"txn,optional"`
 	MetaData *metaSaid `json:"metaData" parquet:"metaData,optional"`
+	Protocol *protocol `json:"protocol" parquet:"protocol,optional"`
 	Add      *struct {
 		Path  string  `json:"path" parquet:"path"`
 		Size  int64   `json:"size" parquet:"size"`
@@ -58,17 +59,26 @@ func (f files) sums() (s sums) {
 
 func (s sums) minus(o sums) sums { return sums{s.files - o.files, s.rows - o.rows, s.bytes - o.bytes} }
 
-// sumsOf are the totals of the live files of a table, as its manifest gives them.
-func sumsOf(t manifest.Table) sums { return sums{t.Live.Files, t.Live.Rows, t.Live.Bytes} }
+// beyond is by which files are more than those which the manifest at hand gives the
+// table; nothing where it does not say.
+func (c *checking) beyond(f files) sums {
+	if c.out.Derived {
+		return sums{}
+	}
+	live := c.made.Manifest.Tables[c.table].Live
+	return f.sums().minus(sums{live.Files, live.Rows, live.Bytes})
+}
 
 // page is what a commit or a checkpoint does to what is shown.
 type page struct {
-	files files // after it
-	txn   int64 // last one; -1: none
-	app   string
-	meta  *metaSaid
-	twice []string // paths that it adds and that were shown
-	none  []string // paths that it removes and that were not
+	files  files // after it
+	clears bool  // a protocol begins the table anew: only what comes after it is shown
+	begins bool  // it has a protocol
+	txn    int64 // last one; -1: none
+	app    string
+	meta   *metaSaid
+	twice  []string // paths that it adds and that were shown
+	none   []string // paths that it removes and that were not
 }
 
 // take does an action.
@@ -78,6 +88,10 @@ func (p *page) take(a *said) error {
 		p.txn, p.app = a.Txn.Version, a.Txn.App
 	case a.MetaData != nil:
 		p.meta = a.MetaData
+	case a.Protocol != nil:
+		if p.begins = true; p.clears {
+			clear(p.files)
+		}
 	case a.Add != nil:
 		var stats struct {
 			Records int64 `json:"numRecords"`
@@ -100,9 +114,9 @@ func (p *page) take(a *said) error {
 	return nil
 }
 
-// applyCommit does what a commit says.
-func applyCommit(shows files, body []byte) (*page, error) {
-	p := &page{files: shows, txn: -1}
+// page does what a commit says to what is shown.
+func (c *checking) page(shows files, body []byte) (*page, error) {
+	p := &page{files: shows, txn: -1, clears: c.out.Derived}
 	for d := json.NewDecoder(bytes.NewReader(body)); ; {
 		var a said
 		err := d.Decode(&a)
@@ -169,7 +183,7 @@ func (c *checking) maker(ctx context.Context, who author) (manifest.Snapshot, bo
 // apply does what a version says; what cannot be read is reported, and done as far as
 // it could be.
 func (c *checking) apply(v Version, body []byte) *page {
-	p, err := applyCommit(c.live, body)
+	p, err := c.page(c.live, body)
 	if err != nil {
 		c.found(v, commitKey(c.table, v), "version %d cannot be read: %v", v, err)
 	}
@@ -188,13 +202,13 @@ func (c *checking) judge(ctx context.Context, v Version, who author, made manife
 		return nil
 	}
 	c.made = made
-	m, t := made.Manifest, made.Manifest.Tables[c.table]
+	m, stands := made.Manifest, c.p.of(c.table).stands(made.Manifest)
 	anew := m.Republish != nil && m.Republish.Table == c.table && Version(m.Republish.Version) == v
 	switch {
 	case made.SHA256 != who.SHA256:
 		c.found(v, key, "version %d was made from manifest %d with sha256 %s, the chain has %s", v, int64(m.Seq), who.SHA256, made.SHA256)
-	case Version(t.Version) != v || t.LastSeq != m.Seq:
-		c.found(v, key, "version %d was made from manifest %d, which made version %d of the table", v, int64(m.Seq), t.Version)
+	case stands != place{v, m.Seq}:
+		c.found(v, key, "version %d was made from manifest %d, which made version %d of the table", v, int64(m.Seq), stands.version)
 	case before.Manifest != nil && before.Manifest.Seq >= m.Seq:
 		c.found(v, key, "version %d was made from manifest %d, the one before from manifest %d", v, int64(m.Seq), int64(before.Manifest.Seq))
 	case p.txn != int64(m.Seq) || p.app != who.App:
@@ -208,7 +222,7 @@ func (c *checking) judge(ctx context.Context, v Version, who author, made manife
 			c.found(v, key, "version %d removes %s, which is not there before", v, path)
 		}
 	}
-	off := c.live.sums().minus(sumsOf(t))
+	off := c.beyond(c.live)
 	if off != c.off && off != (sums{}) && v != c.loaded {
 		c.found(v, key, "version %d shows %d files, %d rows and %d bytes more than manifest %d has live", v, off.files, off.rows, off.bytes, int64(m.Seq))
 	}
@@ -242,7 +256,7 @@ func (c *checking) checkpoint(ctx context.Context, v Version) error {
 	}
 	off := sums{}
 	if wrong == "" {
-		off = p.files.sums().minus(sumsOf(m.Tables[c.table]))
+		off = c.beyond(p.files)
 	}
 	switch {
 	case wrong != "":
@@ -382,7 +396,7 @@ func (c *checking) foreign(ctx context.Context, v Version, who author) (Version,
 		if err != nil || !there {
 			return -1, err
 		}
-		if p, err := applyCommit(c.live, body); err == nil && p.meta != nil {
+		if p, err := c.page(c.live, body); err == nil && p.meta != nil {
 			c.meta = p.meta
 		}
 	}

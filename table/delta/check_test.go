@@ -2,10 +2,13 @@ package delta_test
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"batcher/compact"
 	"batcher/manifest"
 	"batcher/object"
 	"batcher/object/faultstore"
@@ -15,18 +18,21 @@ import (
 )
 
 // check holds the log of the main table against the chain.
-func (l *lake) check(since manifest.Seq) delta.Checked {
+func (l *lake) check(since manifest.Seq) delta.Checked { return l.checkTable("events", since) }
+
+// checkTable holds the log of a table against the chain.
+func (l *lake) checkTable(name string, since manifest.Seq) delta.Checked {
 	l.t.Helper()
 	all, err := l.projector(l.store).Check(l.t.Context(), l.head(), since)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	for _, c := range all {
-		if c.Table == "events" {
+		if c.Table == name {
 			return c
 		}
 	}
-	l.t.Fatal("no table events was checked")
+	l.t.Fatalf("no table %s was checked", name)
 	return delta.Checked{}
 }
 
@@ -228,6 +234,82 @@ func TestCheck_TellsWhatIsNoDamage(t *testing.T) {
 	}
 }
 
+// TestCheck_TheTableOfBatches, which has a version for every manifest and begins where
+// it can.
+func TestCheck_TheTableOfBatches(t *testing.T) {
+	const name = "events_batches"
+	key := func(v int) string { return strings.Replace(versionKey(v), "events/", name+"/", 1) }
+	foreign := `{"commitInfo":{"engineInfo":"other"}}` + "\n"
+	for _, c := range []struct {
+		name string
+		act  func(l *lake, s *memstore.Store)
+		key  string // of a finding; "": none
+		want string
+		from delta.Version
+	}{
+		{name: "sound", act: func(*lake, *memstore.Store) {}},
+		{name: "it begins late", act: func(l *lake, s *memstore.Store) {
+			l.delete(slices.Collect(maps.Keys(logOf(s, name)))...)
+			l.expire()
+			l.publish()
+		}, from: 20},
+		{name: "it began anew behind what was there", act: func(l *lake, s *memstore.Store) {
+			before := logOf(s, name)
+			l.delete(slices.Collect(maps.Keys(before))...)
+			l.expire()
+			l.publish()
+			for v := range 16 {
+				l.put(key(v), before[key(v)])
+			}
+		}},
+		{name: "a hole, and nothing begins behind it", act: func(l *lake, s *memstore.Store) {
+			for v := 16; v < 26; v++ {
+				l.delete(key(v))
+			}
+		}, key: key(16), want: "is missing"},
+		{name: "a file left out", act: func(l *lake, s *memstore.Store) {
+			l.put(key(23), without(body(l.t, s, key(23)), `{"add"`, 0))
+		}, key: key(26), want: "the next one begins with 24"},
+		{name: "a version gone", act: func(l *lake, s *memstore.Store) { l.delete(key(7)) }, key: key(7), want: "is missing"},
+		{name: "another manifest", act: func(l *lake, s *memstore.Store) {
+			l.put(key(7), strings.ReplaceAll(body(l.t, s, key(8)), `"version":8`, `"version":7`))
+		}, key: key(7), want: "which made version 8"},
+		{name: "a conflict", act: func(l *lake, _ *memstore.Store) { l.put(key(27), foreign) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, s := eventful(t)
+			c.act(l, s)
+			got := l.checkTable(name, 0)
+			t.Logf("%+v", got)
+			if !got.Derived || (len(got.Findings) > 0) != (c.key != "") || got.From < c.from || (got.Conflict != nil) != (c.name == "a conflict") {
+				t.Errorf("%+v", got)
+			}
+			if c.key != "" && !slices.ContainsFunc(got.Findings, func(f delta.Finding) bool { return f.Key == c.key && strings.Contains(f.Detail, c.want) }) {
+				t.Errorf("%s is not found: %+v", c.key, got.Findings)
+			}
+		})
+	}
+}
+
+// logOf is the Delta log of one table.
+func logOf(s *memstore.Store, table string) map[string]string {
+	out := deltaLog(s)
+	maps.DeleteFunc(out, func(key, _ string) bool { return !strings.HasPrefix(key, table+"/_delta_log/") })
+	return out
+}
+
+// expire lets go of all snapshots but the newest.
+func (l *lake) expire() {
+	l.t.Helper()
+	r := &compact.Repair{Log: l.log(l.store), Now: func() time.Time { return l.clock.Now().Add(time.Hour) }, Logger: quiet}
+	if _, err := r.Fence(l.t.Context()); err != nil {
+		l.t.Fatal(err)
+	}
+	if head, err := r.Expire(l.t.Context(), 0); err != nil || head.Manifest.RetainFrom < 20 {
+		l.t.Fatalf("retained from %d, %v", head.Manifest.RetainFrom, err)
+	}
+}
+
 // TestCheck_AStoreThatDoesNotAnswerIsNoFinding breaks each request.
 func TestCheck_AStoreThatDoesNotAnswerIsNoFinding(t *testing.T) {
 	l, s := eventful(t)
@@ -237,7 +319,7 @@ func TestCheck_AStoreThatDoesNotAnswerIsNoFinding(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := len(counted.Calls())
-	versions := int(head.Manifest.Tables["events"].Version) + 1
+	versions := int(head.Manifest.Tables["events"].Version) + 1 + int(head.Manifest.Seq) + 1
 	t.Logf("%d requests for %d versions", calls, versions)
 	if calls > 3*versions+20 {
 		t.Errorf("%d requests for %d versions", calls, versions)
