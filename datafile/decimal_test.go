@@ -2,6 +2,7 @@ package datafile_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -84,6 +85,22 @@ func TestDecimal_MoreDigitsThanItsTypeAreAnError(t *testing.T) {
 	}
 }
 
+// TestDecimal_AnotherStorageIsRefused opens files that have decimals in other types
+// than this package writes: two files of a table would differ in them.
+func TestDecimal_AnotherStorageIsRefused(t *testing.T) {
+	for precision, typ := range map[int]parquet.Type{9: parquet.FixedLenByteArrayType(16), 5: parquet.Int64Type, 18: parquet.FixedLenByteArrayType(8), 38: parquet.FixedLenByteArrayType(17)} {
+		var b bytes.Buffer
+		w := parquet.NewWriter(&b, parquet.NewSchema("schema", parquet.Group{"d": parquet.FieldID(parquet.Optional(parquet.Decimal(2, precision, typ)), 17)}))
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := datafile.Open(bytes.NewReader(b.Bytes()), int64(b.Len()))
+		if !errors.Is(err, datafile.ErrDamaged) || !strings.Contains(err.Error(), `node "d": type`) {
+			t.Errorf("decimal(%d,2) as %v: %v", precision, typ, err)
+		}
+	}
+}
+
 // TestDecimal_StatisticsBeyondDoubles looks at bounds of more digits than a double has.
 func TestDecimal_StatisticsBeyondDoubles(t *testing.T) {
 	for _, c := range []struct {
@@ -130,7 +147,7 @@ func TestDecimal_ReadersThatMakeDoublesOfStatisticsLoseNoRow(t *testing.T) {
 			digits[i] = byte('0' + []int{r.IntN(10), 9}[r.IntN(2)])
 		}
 		v := unscaled([]string{"", "-"}[r.IntN(2)] + string(digits))
-		_, f := write(t, datafile.Options{}, shred(table(money(17, "d", s.Precision, s.Scale)), []row{{"d": v}}))
+		_, f := write(t, datafile.Options{Compression: datafile.Uncompressed}, shred(table(money(17, "d", s.Precision, s.Scale)), []row{{"d": v}}))
 		value, _ := new(big.Rat).SetString(string(column.AppendDecimal(nil, v[:], int(s.Scale))))
 		lo, hi := f.Columns[0].Min, f.Columns[0].Max
 		if lo != nil && double(lo).Cmp(value) > 0 || hi != nil && double(hi).Cmp(value) < 0 {
