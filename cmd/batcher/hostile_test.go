@@ -59,7 +59,8 @@ func TestHostileKeysInABucketAreDataAndNothingElse(t *testing.T) {
 		switch {
 		case strings.HasPrefix(key, "in/") && want[strings.TrimPrefix(key, "in/")]:
 		case strings.HasPrefix(key, "lake/_batcher/"), strings.HasPrefix(key, "lake/h/data/"), strings.HasPrefix(key, "lake/h_dead/data/"),
-			strings.HasPrefix(key, "lake/h/_delta_log/"), strings.HasPrefix(key, "lake/h_dead/_delta_log/"):
+			strings.HasPrefix(key, "lake/h/_delta_log/"), strings.HasPrefix(key, "lake/h_dead/_delta_log/"),
+			strings.HasPrefix(key, "lake/h_batches/data/"), strings.HasPrefix(key, "lake/h_batches/_delta_log/"):
 		default:
 			t.Errorf("written outside of its place: %q", key)
 		}
