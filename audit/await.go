@@ -19,7 +19,7 @@ type later struct {
 	rewinds  map[manifest.Seq]manifest.Seq // snapshot that each restored
 	schemas  map[manifest.SHA256]*schema.Schema
 	unlisted []unlisted
-	named    map[string]bool // names of all objects whose ranges are known
+	placed   []placed
 }
 
 // awaited is one such range.
@@ -28,6 +28,26 @@ type awaited struct {
 	seq    manifest.Seq   // of its batch
 	config string         // hash; "": nobody knows
 	table  *schema.Schema // that its rows were written under; nil: nobody knows
+}
+
+// placed is a range whose rows are proved in the files of its batch.
+type placed struct {
+	span
+	seq       manifest.Seq
+	key, name string
+}
+
+// span is where a range lies in its object; the last one has no end.
+type span struct {
+	from, to source.Position
+	last     bool
+}
+
+func spanOf(x *source.Range) span { return span{x.From, x.To, x.Last} }
+
+// has says whether a position lies in the range.
+func (s span) has(offset int64) bool {
+	return int64(s.from) <= offset && (s.last || offset < int64(s.to))
 }
 
 // replacement takes away what a key had; "" is any key, where it is no longer told which.
@@ -56,14 +76,6 @@ func (w *walk) note(m *manifest.Manifest) {
 	if m.Batch == nil {
 		return
 	}
-	if w.opts.Checks&CheckSource != 0 && w.later.named == nil {
-		w.later.named = map[string]bool{}
-	}
-	for i := range m.Batch.Ranges.Items {
-		if w.later.named != nil {
-			w.later.named[m.Batch.Ranges.Items[i].Source()] = true
-		}
-	}
 	if !m.Batch.Replaced.Loaded() {
 		w.later.replaced = append(w.later.replaced, replacement{m.Seq, ""})
 	}
@@ -89,7 +101,14 @@ func (w *walk) superseded(m *manifest.Manifest) bool {
 
 // await keeps the ranges of a batch for the end, if that is where they can be proved.
 func (w *walk) await(ctx context.Context, before, m *manifest.Manifest) error {
-	if w.opts.Checks&CheckSource == 0 || m.Batch == nil || !w.superseded(m) {
+	if w.opts.Checks&CheckSource == 0 || m.Batch == nil {
+		return nil
+	}
+	if !w.superseded(m) {
+		for i := range m.Batch.Ranges.Items {
+			x := &m.Batch.Ranges.Items[i]
+			w.later.placed = append(w.later.placed, placed{spanOf(x), m.Seq, x.Key, x.Source()})
+		}
 		return nil
 	}
 	under, err := w.interned(ctx, before, m)
@@ -144,12 +163,13 @@ type stand struct {
 	lettered  manifest.Seq // last replay; 0: none
 	discarded int64        // letters, in all
 	unlisted  []unlisted
+	known     map[string][]span // ranges that are known, by name
 }
 
 // stand finds the awaited ranges whose rows have to be live at the head. A range that
 // was rewound or replaced has none.
 func (w *walk) stand() stand {
-	force, out := w.inForce(), stand{}
+	force, out := w.inForce(), stand{known: map[string][]span{}}
 	replaced := map[string]manifest.Seq{}
 	for _, r := range w.later.replaced {
 		if force[r.seq] {
@@ -170,6 +190,12 @@ func (w *walk) stand() stand {
 		a := &w.later.ranges[i]
 		if force[a.seq] && a.seq >= replaced[a.Key] {
 			out.ranges = append(out.ranges, &comparison{awaited: a, unsure: a.table == nil || a.seq < replaced[""], lettered: a.seq < out.lettered})
+			out.known[a.Source()] = append(out.known[a.Source()], spanOf(&a.Range))
+		}
+	}
+	for _, p := range w.later.placed {
+		if force[p.seq] && p.seq >= replaced[p.key] {
+			out.known[p.name] = append(out.known[p.name], p.span)
 		}
 	}
 	return out

@@ -100,7 +100,7 @@ func (w *walk) atSource(ctx context.Context) error {
 		return err
 	}
 	slices.SortFunc(st.ranges, func(a, b *comparison) int {
-		return cmp.Or(strings.Compare(a.Source(), b.Source()), cmp.Compare(a.From, b.From))
+		return cmp.Or(strings.Compare(a.Source(), b.Source()), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
 	missing := int64(0)
 	for all := st.ranges; len(all) > 0; {
@@ -271,7 +271,7 @@ func (g *gathering) mayHold(f *manifest.File) bool {
 func (g *gathering) find(name string, offset int64) *comparison {
 	of := g.byName[name]
 	i := sort.Search(len(of), func(i int) bool { return int64(of[i].From) > offset }) - 1
-	if i < 0 || !of[i].Last && offset >= int64(of[i].To) {
+	if i < 0 || !spanOf(&of[i].Range).has(offset) {
 		return nil
 	}
 	return of[i]

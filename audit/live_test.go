@@ -446,6 +446,19 @@ func TestBatchesWhoseListsWereCollectedAreComparedByName(t *testing.T) {
 		}, want: audit.SourceReport{Verified: records + 1}},
 		{name: "a value altered", after: func(w *world) { w.relive("events", altered(`u5`, `u9`)) },
 			want: audit.SourceReport{Verified: records - 3, Mismatch: 3}, finding: "live rows differ from the source's records; that at"},
+		{name: "rows of an object that was not consumed", after: func(w *world) {
+			w.relive("events", func(t testing.TB, r *datafile.Reader, s *schema.Schema, out *datafile.Writer) {
+				for b, err := range r.Blocks(s) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					b.Columns[0].Plain = bytes.ReplaceAll(bytes.Clone(b.Columns[0].Plain), []byte("a/07"), []byte("z/07"))
+					if err := out.Write(b); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+		}, want: audit.SourceReport{Verified: records - 3, Unverifiable: 2, Mismatch: 3}, finding: `2 live rows of object "z/07", which was not consumed`},
 		{name: "a row in the place of another", after: func(w *world) { w.relive("events", remade(at{"a/07", 0}, at{"b/08", 0})) },
 			want: audit.SourceReport{Verified: records - 3 - 1, Mismatch: 3 + 1}, finding: `object "a/07": live rows differ from the source's records; that at 0 is missing`},
 	} {
@@ -478,5 +491,45 @@ func TestBatchesWhoseListsWereCollectedAreComparedByName(t *testing.T) {
 				t.Errorf("since the first batch: %+v", rep.Source)
 			}
 		})
+	}
+}
+
+// TestARewoundRangeDoesNotHideWhatWasConsumedAgain has an object in a batch that was
+// rewound, and then in one whose list of ranges is gone.
+func TestARewoundRangeDoesNotHideWhatWasConsumedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.drop("first", lines(0, 1))
+	w.run()
+	w.drop("twice", lines(1, 6))
+	w.run()
+	w.rewind(1)
+	for i := range 80 {
+		w.drop(fmt.Sprintf("a/%02d", i), lines(i, 1))
+	}
+	w.run()
+	w.merge("events")
+	w.expire()
+	if rep := w.verify(audit.Options{Checks: all}); rep.Source != (audit.SourceReport{Verified: 1 + 6 + 80}) {
+		t.Errorf("%+v", rep.Source)
+	}
+}
+
+// TestARangeThatIsNotListedOfAnObjectWithOthersIsCounted has the last part of an object
+// in a batch whose list of ranges is gone.
+func TestARangeThatIsNotListedOfAnObjectWithOthersIsCounted(t *testing.T) {
+	w := newWorld(t)
+	w.limits = batch.Limits{Records: 100}
+	w.drop("a", lines(0, 105))
+	for i := range 80 {
+		w.drop(fmt.Sprintf("b/%02d", i), lines(i, 1))
+	}
+	w.run()
+	if len(w.slot(1).Batch.Ranges.Items) != 1 || w.slot(2).Batch.Ranges.Ref == nil {
+		t.Fatal("the history is not what the test needs")
+	}
+	w.merge("events")
+	w.expire()
+	if rep := w.verify(audit.Options{Checks: all}); rep.Source != (audit.SourceReport{Verified: 100 + 80, Unverifiable: 5}) {
+		t.Errorf("%+v", rep.Source)
 	}
 }

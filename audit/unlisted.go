@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"batcher/column"
 	"batcher/manifest"
 	"batcher/object"
 	"batcher/schema"
@@ -51,10 +52,11 @@ func (w *walk) unlist(ctx context.Context, before, m *manifest.Manifest) error {
 }
 
 // byName adds to what is to be compared the objects of batches that are not listed:
-// those of which rows are live and no range is known. Such an object is compared as a
-// whole, if what stands under its key is what was consumed last; it is unverifiable
-// otherwise. So are all of them where the walk did not begin with the first manifest,
-// because then it does not know which objects were consumed before.
+// those of which rows are live that lie in no range that is known. Such an object is
+// compared as a whole, if no range of it is known and what stands under its key is what
+// was consumed last; it is unverifiable otherwise. So are all of them where the walk did
+// not begin with the first manifest, because then it does not know which objects were
+// consumed before.
 func (w *walk) byName(ctx context.Context, st *stand, main, dead liveTable) error {
 	if len(st.unlisted) == 0 {
 		return nil
@@ -65,17 +67,21 @@ func (w *walk) byName(ctx context.Context, st *stand, main, dead liveTable) erro
 		}
 		return nil
 	}
-	rows, err := w.unclaimed(ctx, main, dead)
+	rows, err := w.unclaimed(ctx, st.known, main, dead)
 	if err != nil {
 		return err
 	}
-	template, marked := common(st.unlisted), w.markedKeys(rows)
+	template, marked := common(st.unlisted), markedKeys(rows, st.known)
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		x, ok, err := w.consumedAs(ctx, name)
+		x, now, err := w.consumedAs(ctx, name)
 		if err != nil {
 			return err
 		}
-		if x.Records = rows[name].rows; !ok || marked[name] {
+		x.Records = rows[name]
+		if now == never {
+			w.violation("I14", w.head.Manifest.Seq, "%d live rows of object %q, which was not consumed", x.Records, name)
+		}
+		if now != asItWas || marked[name] || len(st.known[name]) > 0 {
 			w.compared(x.Key, SourceReport{Unverifiable: x.Records})
 			continue
 		}
@@ -104,50 +110,75 @@ func common(of []unlisted) awaited {
 	return a
 }
 
-// unclaimed counts the live rows of objects no range of which is known.
-func (w *walk) unclaimed(ctx context.Context, tables ...liveTable) (map[string]*tally, error) {
-	out := map[string]*tally{}
+// unclaimed counts the live rows that lie in no range that is known, by name.
+func (w *walk) unclaimed(ctx context.Context, known map[string][]span, tables ...liveTable) (map[string]int64, error) {
+	out := map[string]int64{}
 	for _, t := range tables {
-		if err := w.read(ctx, w.head.Manifest.Seq, t.files, narrow(t.schema, schema.SourceID, schema.OffsetID), out); err != nil {
+		ids := narrow(t.schema, schema.SourceID, schema.OffsetID)
+		err := w.scan(ctx, w.head.Manifest.Seq, t.files, ids, func(b *column.Block) error {
+			return recordIDs(b, func(name string, offset int64) {
+				if !slices.ContainsFunc(known[name], func(s span) bool { return s.has(offset) }) {
+					out[name]++
+				}
+			})
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
-	maps.DeleteFunc(out, func(name string, _ *tally) bool { return w.later.named[name] })
 	return out, nil
 }
 
 // markedKeys are keys of which a content was consumed under a name with a mark: the
 // rows that have the key for a name are not of the last one then.
-func (w *walk) markedKeys(rows map[string]*tally) map[string]bool {
+func markedKeys(rows map[string]int64, known map[string][]span) map[string]bool {
 	out := map[string]bool{}
 	for name := range rows {
 		out[source.KeyOf(name)] = out[source.KeyOf(name)] || source.Marked(name)
 	}
-	for name := range w.later.named {
+	for name := range known {
 		out[source.KeyOf(name)] = out[source.KeyOf(name)] || source.Marked(name)
 	}
 	return out
 }
 
-// consumedAs returns the range that is all of an object, if what stands under its key
-// now is the content that was consumed last, and if that one has this name.
-func (w *walk) consumedAs(ctx context.Context, name string) (source.Range, bool, error) {
+// state is how an object stands that rows have the name of.
+type state uint8
+
+const (
+	never   state = iota // nothing of its key was consumed
+	another              // what was consumed last is not what stands there, or has another name
+	asItWas
+)
+
+// consumedAs returns the range that is all of an object, and how that stands.
+func (w *walk) consumedAs(ctx context.Context, name string) (source.Range, state, error) {
 	x := source.Range{Key: source.KeyOf(name), Last: true, To: math.MaxInt64, Broken: "if it is"}
 	if name != x.Key {
 		x.Name = name
 	}
-	entry, ok, err := w.Set.Find(ctx, w.head.Manifest.Progress.Files, x.Key)
-	if err != nil || !ok {
-		return x, false, w.damage(err, "I10", w.head.Manifest.Seq)
+	progress := w.head.Manifest.Progress.Files
+	entry, ok, err := w.Set.Find(ctx, progress, x.Key)
+	if err != nil {
+		return x, another, w.damage(err, "I10", w.head.Manifest.Seq)
+	}
+	switch {
+	case !ok && progress != nil && slices.ContainsFunc(progress.Open, func(o source.OpenObject) bool { return o.Key == x.Key }):
+		return x, another, nil // in part
+	case !ok:
+		return x, never, nil
 	}
 	info, err := w.Source.Stat(ctx, x.Key)
 	if errors.Is(err, object.ErrNotFound) {
-		return x, false, nil
+		return x, another, nil
 	}
 	if err != nil {
-		return x, false, err
+		return x, another, err
 	}
 	x.ETag, x.Size, x.Modified = info.ETag, info.Size, info.Modified
 	names := []string{w.Source.Name(x.Key, x.ETag, x.Size, x.Modified), w.Source.AppendedName(x.Key, x.ETag, x.Size, x.Modified)}
-	return x, entry.Identity == w.Source.Identity(x.Key, x.ETag, x.Size) && slices.Contains(names, name), nil
+	if entry.Identity != w.Source.Identity(x.Key, x.ETag, x.Size) || !slices.Contains(names, name) {
+		return x, another, nil
+	}
+	return x, asItWas, nil
 }
