@@ -29,22 +29,29 @@ type seen struct {
 func (s *seen) row(offset int64, content source.Hash) {
 	want, good := s.want.rows[offset]
 	_, letter := s.want.letters[offset]
-	s.take(offset, good || letter && s.lettered, good && want != content)
+	switch {
+	case good:
+		s.take(offset, want, content)
+	case letter && s.lettered:
+		s.take(offset, content, content)
+	default:
+		s.extra[offset] = true
+	}
 }
 
 // letter takes a live dead letter.
 func (s *seen) letter(offset int64, content source.Hash) {
-	want, letter := s.want.letters[offset]
-	s.take(offset, letter, want != content)
-}
-
-func (s *seen) take(offset int64, known, other bool) {
-	if !known {
-		s.extra[offset] = true
+	if want, letter := s.want.letters[offset]; letter {
+		s.take(offset, want, content)
 		return
 	}
+	s.extra[offset] = true
+}
+
+// take counts what is met of a record.
+func (s *seen) take(offset int64, want, content source.Hash) {
 	s.times[offset]++
-	if other {
+	if want != content {
 		s.other[offset] = true
 	}
 }

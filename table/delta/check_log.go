@@ -336,7 +336,7 @@ func applyCheckpoint(in *io.SectionReader) (p *page, err error) {
 		}
 	}()
 	r := parquet.NewGenericReader[said](in)
-	defer r.Close()
+	defer func() { _ = r.Close() }() // of memory
 	p = &page{files: files{}, txn: -1}
 	rows := make([]said, 64)
 	for {
