@@ -207,6 +207,16 @@ func TestCheck_TellsWhatIsNoDamage(t *testing.T) {
 				l.t.Fatalf("%+v, %v", done, err)
 			}
 		}, func(c delta.Checked, last int) bool { return c.From >= 10 && int(c.Projected) == last+1 }},
+		{"adopted under another id", func(l *lake, _ *memstore.Store, _ int) {
+			r := &compact.Repair{Log: l.log(l.store), Now: l.clock.Now, Logger: quiet}
+			if _, err := r.Adopt(l.t.Context()); err != nil {
+				l.t.Fatal(err)
+			}
+			l.run(record(90))
+			l.publish()
+		}, func(c delta.Checked, last int) bool {
+			return c.Lag() == 0 && int(c.Projected) == last+1 && int(c.Versions) == last+2
+		}},
 		{"a hint to an older checkpoint", func(l *lake, _ *memstore.Store, _ int) {
 			l.put(hintKey, `{"version":10,"size":1}`)
 		}, func(c delta.Checked, last int) bool { return int(c.Projected) == last }},
