@@ -16,8 +16,8 @@
 // It never changes the chain, never overwrites or renumbers a version, and never
 // builds on a commit of somebody else: a table with one is left as it is and told
 // as in conflict. It keeps no tombstones in checkpoints, so that a VACUUM by another
-// engine sees files that were removed before a checkpoint as strangers: gc of
-// batcher is what removes files.
+// engine sees files that were removed before a checkpoint as strangers: the table asks
+// engines to spare what is younger than a century, and gc of batcher removes files.
 package delta
 
 import (
