@@ -314,7 +314,10 @@ func (l *Log) applyDelta(ctx context.Context, t *manifest.Table, d Delta, m *man
 	if edit.Segments, err = loadList(ctx, l, t.Live.Segments); err != nil {
 		return err
 	}
-	if edit.Loaded, err = l.reach(ctx, edit.Segments, t.Live.Recent, d.Remove); err != nil {
+	if edit.Fold, err = t.Live.Fold(edit.Segments, edit.Add); err != nil {
+		return err
+	}
+	if edit.Loaded, err = l.reach(ctx, edit, t.Live.Recent); err != nil {
 		return err
 	}
 	var gone []manifest.File
@@ -350,10 +353,10 @@ func newSchema(t *manifest.Table, s *schema.Schema, kind manifest.Kind, pack *se
 }
 
 // reach loads live files from the newest segment backwards until all that are to
-// be taken away are found: mostly those are young.
-func (l *Log) reach(ctx context.Context, segments []segment.Ref, recent []manifest.File, remove []string) ([][]manifest.File, error) {
-	left := make(map[string]bool, len(remove))
-	for _, key := range remove {
+// be taken away are found, and those that are folded: mostly these are young.
+func (l *Log) reach(ctx context.Context, e manifest.Edit, recent []manifest.File) ([][]manifest.File, error) {
+	left := make(map[string]bool, len(e.Remove))
+	for _, key := range e.Remove {
 		left[key] = true
 	}
 	found := func(files []manifest.File) {
@@ -363,8 +366,8 @@ func (l *Log) reach(ctx context.Context, segments []segment.Ref, recent []manife
 	}
 	found(recent)
 	var loaded [][]manifest.File
-	for i := len(segments) - 1; i >= 0 && len(left) > 0; i-- {
-		files, err := l.loadRun(ctx, segments[i])
+	for i := len(e.Segments) - 1; i >= 0 && (len(left) > 0 || len(loaded) < e.Fold); i-- {
+		files, err := l.loadRun(ctx, e.Segments[i])
 		if err != nil {
 			return nil, err
 		}

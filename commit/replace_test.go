@@ -148,13 +148,14 @@ func TestARewriteTakesAllThatCameMeanwhile(t *testing.T) {
 // and from its end, and follows it through the store.
 func TestALiveListWithRunsLosesFiles(t *testing.T) {
 	l, head := create(t, memstore.New())
-	head, keys := appended(t, l, head, 240)
+	const n = 400
+	head, keys := appended(t, l, head, n)
 	before := head.Manifest.Tables["events"].Live
 	if before.Segments.Count < 2 {
 		t.Fatalf("%d segments: the list is too short for this test", before.Segments.Count)
 	}
 	want := slices.Clone(keys)
-	for i, gone := range [][]string{keys[238:], keys[3:5], keys[100:230], keys[:3], {keys[5], keys[237]}} {
+	for i, gone := range [][]string{keys[n-2:], keys[3:5], keys[100 : n-10], keys[:3], {keys[5], keys[n-3]}} {
 		p := swap(manifest.Compact, head, byte(i), int64(10*len(gone)), gone...)
 		p.Attempt[1] = 0xcc
 		d := p.Tables["events"]
@@ -169,7 +170,7 @@ func TestALiveListWithRunsLosesFiles(t *testing.T) {
 			t.Fatalf("after %d: live %d files, want %d", i, len(got), len(want))
 		}
 		live := head.Manifest.Tables["events"].Live
-		if live.Files != int64(len(want)) || live.Rows != 2400 {
+		if live.Files != int64(len(want)) || live.Rows != 10*n {
 			t.Fatalf("after %d: totals %d files %d rows", i, live.Files, live.Rows)
 		}
 	}

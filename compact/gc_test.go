@@ -244,8 +244,8 @@ func (w *world) onlyNeeded() {
 // stand in state objects.
 func TestLongListsOfSegmentsAreFollowed(t *testing.T) {
 	w := newWorld(t, 1)
-	for range 120 {
-		w.commit(size{2, 1, 200}) // each batch spills the live list
+	for range 100 {
+		w.commit(size{2, 1, 5500}) // each batch spills the live list, in segments too large to be folded
 		w.clock.now = w.clock.now.Add(time.Hour)
 	}
 	if w.head().Manifest.Tables["events"].Live.Segments.Ref == nil {

@@ -15,7 +15,8 @@ const LiveKind = "live"
 // Edit is what becomes of a live set in one manifest.
 type Edit struct {
 	Segments []segment.Ref // the segments of the set, loaded by the caller where they stand elsewhere
-	Loaded   [][]File      // files of the last segments: as far back as Remove reaches
+	Loaded   [][]File      // files of the last segments: as far back as Remove and Fold reach
+	Fold     int           // so many of the last segments become one with the recent files
 	Remove   []string      // keys of files that are no longer live
 	Add      []File
 }
@@ -26,14 +27,37 @@ type NotLiveError struct{ Key string }
 // Error names the file.
 func (e *NotLiveError) Error() string { return "file " + e.Key + " is not live" }
 
+// foldMax is the size beyond which a segment is not made larger.
+const foldMax = 1 << 20
+
+// Fold says how many of the last segments should become one with the recent files when
+// these, with those that are added, move out of the manifest; 0 where they still fit in
+// place. They are those that are hardly larger than all behind them together: so of n
+// files there are some log n segments, up to foldMax, and a file is written again as often.
+func (l Live) Fold(segments []segment.Ref, add []File) (int, error) {
+	inline, err := json.Marshal(append(slices.Clone(l.Recent), add...))
+	if err != nil || len(inline) <= segment.InlineLimit {
+		return 0, err
+	}
+	size, n := int64(len(inline)), 0
+	for _, last := range slices.Backward(segments) {
+		if last.Size > size+size/8 || size+last.Size > foldMax {
+			break
+		}
+		size += last.Size
+		n++
+	}
+	return n, nil
+}
+
 // Edit returns the live set after e, and the entries of the files that were taken
-// away, oldest first. Segments that lose no file keep their run and are never
-// read again; what is left of the last ones becomes recent, and of others that
-// stand side by side one new run. When the recent files do not fit in place they
+// away, oldest first. Segments that lose no file and are not folded keep their run;
+// what is left of the last ones becomes recent, and of others that stand side by side
+// one new run. When the recent files do not fit in place they
 // all move into one run of the pack.
 func (l Live) Edit(e Edit, pack *segment.Pack) (Live, []File, error) {
-	if int64(len(e.Segments)) != l.Segments.Count || len(e.Loaded) > len(e.Segments) {
-		return Live{}, nil, fmt.Errorf("live list: %d segments of %d, %d of them loaded", len(e.Segments), l.Segments.Count, len(e.Loaded))
+	if int64(len(e.Segments)) != l.Segments.Count || len(e.Loaded) > len(e.Segments) || e.Fold > len(e.Loaded) {
+		return Live{}, nil, fmt.Errorf("live list: %d segments of %d, %d of them loaded, %d to fold", len(e.Segments), l.Segments.Count, len(e.Loaded), e.Fold)
 	}
 	c := cut{away: make(map[string]bool, len(e.Remove))}
 	for _, key := range e.Remove {
@@ -105,7 +129,7 @@ func (c *cut) segments(e Edit, pack *segment.Pack) (out []segment.Ref, left []Fi
 	out = slices.Clone(e.Segments[:first])
 	for i, files := range e.Loaded {
 		kept := c.keep(files)
-		if len(kept) < len(files) {
+		if len(kept) < len(files) || i >= len(e.Loaded)-e.Fold {
 			left = append(left, kept...)
 			continue
 		}
