@@ -36,14 +36,7 @@ func late(t testing.TB, from, to manifest.Seq) *lake {
 	l.store = memstore.New(memstore.WithClock(l.clock.Now))
 	l.run(record(0))
 	l.chain(rand.New(rand.NewPCG(uint64(from), uint64(to))), from)
-	if _, err := l.repairs().Fence(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.log(l.store).Append(t.Context(), commit.Proposal{
-		Kind: manifest.Expire, Attempt: manifest.Attempt{0xee}, Base: l.head(), Repair: commit.Repair{RetainFrom: from}, Config: l.head().Manifest.Config,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	l.retain(from)
 	for l.head().Manifest.Seq < to {
 		l.run(record(int(l.random.n)))
 	}
@@ -51,6 +44,19 @@ func late(t testing.TB, from, to manifest.Seq) *lake {
 		t.Fatalf("manifests %d to %d are retained, want %d to %d", head.RetainFrom, head.Seq, from, to)
 	}
 	return l
+}
+
+// retain forgets the snapshots before one.
+func (l *lake) retain(from manifest.Seq) {
+	l.t.Helper()
+	_, err := l.repairs().Fence(l.t.Context())
+	if err == nil {
+		_, err = l.log(l.store).Append(l.t.Context(), commit.Proposal{Kind: manifest.Expire, Attempt: manifest.Attempt{0xee, byte(from)}, Base: l.head(),
+			Repair: commit.Repair{RetainFrom: from}, Config: l.head().Manifest.Config})
+	}
+	if head := l.head().Manifest; err != nil || head.RetainFrom != from {
+		l.t.Fatalf("retained from %d, want %d: %v", head.RetainFrom, from, err)
+	}
 }
 
 // TestBatches_BeginLate has a log begin with the first manifest that is retained,
@@ -92,6 +98,13 @@ func TestBatches_BeginLate(t *testing.T) {
 			l.run(record(1001))
 			l.run(record(1002))
 			l.run(record(1003))
+			l.publishBatches()
+			l.beginsAt(c.from)
+			l.retain(l.head().Manifest.Seq - 1) // nor is it mistaken for another one that would begin now
+			l.delete(hint)
+			for range 3 {
+				l.run(record(int(l.random.n)))
+			}
 			l.publishBatches()
 			l.beginsAt(c.from)
 		})
@@ -302,6 +315,29 @@ func TestBatches_OccupiedByAnotherForm(t *testing.T) {
 	}
 }
 
+// TestBatches_FoldedOtherwise has another version of batcher make version 10, and fold
+// nothing: what the projector remembers of its own fold would be wrong.
+func TestBatches_FoldedOtherwise(t *testing.T) {
+	l := newLake(t, memstore.New())
+	for i := range 21 {
+		l.run(record(i))
+	}
+	whole, store := clone(l)
+	whole.publishBatches()
+	var other strings.Builder
+	for line := range strings.Lines(batchesLog(store)[batchesVersion(10)]) {
+		if !strings.Contains(line, `"dataChange":false`) {
+			other.WriteString(line)
+		}
+	}
+	l.put(batchesVersion(10), other.String())
+	l.publishBatches()
+	l.readFacts(0)
+	if n := len(replayed(t, l.store.(*memstore.Store), batchesTable)); n != 10+1+2 {
+		t.Errorf("%d files are shown", n)
+	}
+}
+
 // TestBatches_ComeInSteps: a long history that is not published yet keeps no run back.
 func TestBatches_ComeInSteps(t *testing.T) {
 	l := newLake(t, memstore.New())
@@ -346,17 +382,6 @@ func TestBatches_Clean(t *testing.T) {
 	l.put(batchesTable+"/data/00000000000000000000-1.parquet", "foreign")
 	l.put(fmt.Sprintf("%s/data/%020d-%020d.parquet", batchesTable, 2, 5), "of a log that began earlier")
 	l.publishBatches()
-	retain := func(from manifest.Seq) {
-		t.Helper()
-		if _, err := l.repairs().Fence(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		_, err := l.log(l.store).Append(t.Context(), commit.Proposal{Kind: manifest.Expire, Attempt: manifest.Attempt{0xdd, byte(from)}, Base: l.head(),
-			Repair: commit.Repair{RetainFrom: from}, Config: l.head().Manifest.Config})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	clean := func(want int64) {
 		t.Helper()
 		stale, err := l.projector(l.store).Stale(t.Context(), batchesTable)
@@ -367,14 +392,14 @@ func TestBatches_Clean(t *testing.T) {
 			t.Errorf("%+v, %v", done, err)
 		}
 	}
-	clean(1)  // all versions from 7 on are retained
-	retain(9) // shown by version 9: 7, 8 and 9
+	clean(1)    // all versions from 7 on are retained
+	l.retain(9) // shown by version 9: 7, 8 and 9
 	clean(0)
-	retain(11) // what was folded at version 10
+	l.retain(11) // what was folded at version 10
 	clean(3)
-	retain(23)
+	l.retain(23)
 	clean(10)
-	retain(l.head().Manifest.Seq) // which is not projected yet
+	l.retain(l.head().Manifest.Seq) // which is not projected yet
 	clean(0)
 	l.publishBatches()
 	dir := dump(t, l.store.(*memstore.Store))

@@ -48,9 +48,17 @@ func (p *Projector) linked(ctx context.Context, head manifest.Snapshot, seq mani
 	return before, made, nil
 }
 
-// beginLate begins a log with a version that is not its first number. Readers open
-// such a log by a checkpoint only, so that is there before the version is.
+// beginLate begins a log with a version other than 0. Readers open such a log by a
+// checkpoint only, so that is there before the version is. Where the version is there
+// somebody else began, perhaps with an earlier one, and the checkpoint is theirs.
 func (p *Projector) beginLate(ctx context.Context, head manifest.Snapshot, table string, v Version, made manifest.Snapshot, body []byte) error {
+	_, there, err := p.author(ctx, table, v)
+	if err != nil {
+		return err
+	}
+	if there {
+		return p.putVersion(ctx, table, v, made, body)
+	}
 	h, err := p.putCheckpoint(ctx, head, table, v)
 	if err != nil {
 		return err

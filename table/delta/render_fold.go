@@ -16,7 +16,7 @@ import (
 const (
 	foldLeast = 10
 	foldMost  = 1000
-	foldRows  = 250_000
+	foldRows  = 100_000
 )
 
 // kept is one file of the table of batches. It has the rows of the manifests in
