@@ -324,6 +324,42 @@ func TestSnapshotsExpireWhenReadersHaveSeenLaterOnesForLongEnough(t *testing.T) 
 	}
 }
 
+// TestAClockYearsAheadDoesNotKeepSnapshotsForEver lets one writer have a wrong clock,
+// whose time all later manifests bear.
+func TestAClockYearsAheadDoesNotKeepSnapshotsForEver(t *testing.T) {
+	w := newWorld(t, 1)
+	shown := map[manifest.Seq]time.Time{0: w.clock.now}
+	for i := range 10 {
+		w.clock.now = w.clock.now.Add(time.Hour)
+		now := w.clock.now
+		if i == 3 {
+			w.clock.now = now.AddDate(10, 0, 0)
+		}
+		w.commit(size{1, 1, 1})
+		w.clock.now = now
+		shown[w.head().Manifest.Seq] = now
+	}
+	r := &compact.Repair{Log: w.writers[0].log, Now: w.clock.Now, Logger: quiet}
+	if _, err := r.Fence(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	shown[w.head().Manifest.Seq] = w.clock.now
+	for _, c := range []struct {
+		keep  time.Duration
+		since func(context.Context, manifest.Snapshot) (time.Time, error)
+		want  manifest.Seq
+	}{
+		{2 * time.Hour, nil, 3},
+		{2 * time.Hour, func(_ context.Context, s manifest.Snapshot) (time.Time, error) { return shown[s.Manifest.Seq], nil }, 8},
+		{8 * time.Hour, func(_ context.Context, s manifest.Snapshot) (time.Time, error) { return shown[s.Manifest.Seq], nil }, 2},
+	} {
+		r.Since = c.since
+		if from, err := r.ExpireTo(t.Context(), w.head(), c.keep); err != nil || from != c.want {
+			t.Errorf("keep %s, published %t: from %d, %v, want %d", c.keep, c.since != nil, from, err, c.want)
+		}
+	}
+}
+
 // TestP1_AStalledWriterCannotCommitWhatGCHasPassed stalls one writer before its
 // first proposal, and one whose PUT is on its way, while others commit and a
 // collector deletes all it may.

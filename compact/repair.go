@@ -63,13 +63,20 @@ func (r *Repair) Expire(ctx context.Context, keep time.Duration) (manifest.Snaps
 	})
 }
 
-// ExpireTo is the first snapshot that would be retained: the newest one that readers
-// have seen for longer than keep, but never above the floor.
+// maxAhead is how far ahead of now the time of a manifest is believed. One writer with
+// a wrong clock gives its time to all that come after it.
+const maxAhead = 24 * time.Hour
+
+// ExpireTo is the first snapshot that would be retained: the newest one that is older
+// than keep and that readers have seen for longer, but never above the floor. Where the
+// time of a snapshot is not to be believed, what readers saw decides alone.
 func (r *Repair) ExpireTo(ctx context.Context, head manifest.Snapshot, keep time.Duration) (manifest.Seq, error) {
-	limit := r.Now().Add(-keep)
+	now := r.Now()
+	limit := now.Add(-keep)
 	from, err := newestThat(ctx, r.Log, head, head.Manifest.RetainFrom, func(s manifest.Snapshot) (bool, error) {
-		if s.Manifest.CreatedAt.After(limit) || r.Since == nil {
-			return !s.Manifest.CreatedAt.After(limit), nil
+		made := s.Manifest.CreatedAt
+		if r.Since == nil || made.After(limit) && !made.After(now.Add(maxAhead)) {
+			return !made.After(limit), nil
 		}
 		since, err := r.Since(ctx, s)
 		return !since.After(limit), err
