@@ -261,6 +261,34 @@ func TestLongListsOfSegmentsAreFollowed(t *testing.T) {
 	}
 	w.audit()
 	w.onlyNeeded()
+	w.rewindAndBack(w.head().Manifest.Seq)
+}
+
+// rewindAndBack rewinds to the first manifest, to a later one and to the first again, and
+// collects when no snapshot is retained but those rewinds: the lists of the second stand
+// in none before and none after it.
+func (w *world) rewindAndBack(seq manifest.Seq) {
+	w.t.Helper()
+	r := compact.Repair{Log: w.writers[0].log, Now: w.clock.Now, Logger: quiet}
+	for _, to := range []manifest.Seq{1, seq, 1} {
+		if _, err := r.Rewind(w.t.Context(), to); err != nil {
+			w.t.Fatal(err)
+		}
+		w.clock.now = w.clock.now.Add(time.Hour)
+	}
+	w.collect(compact.GCOptions{Mode: compact.Confirm})
+	if head, err := r.Expire(w.t.Context(), 150*time.Minute); err != nil || head.Manifest.RetainFrom != seq+1 {
+		w.t.Fatalf("retained from %d, %v", head.Manifest.RetainFrom, err)
+	}
+	w.collect(compact.GCOptions{Mode: compact.Confirm, MaxShare: 1})
+	w.audit()
+	w.onlyNeeded()
+	held := w.bytes.Objects()
+	for key := range w.referenced() {
+		if held[key] == nil {
+			w.t.Errorf("%s is needed and gone", key)
+		}
+	}
 }
 
 func TestTheFloorIsTheNewestManifestOldEnough(t *testing.T) {
