@@ -139,8 +139,8 @@ func collect(ctx context.Context, c *call, o gcOptions) error {
 	}
 	text := fmt.Sprintf("floor %d: %d of %d objects are garbage (%d bytes), %d more may still be committed: %s\n",
 		rep.Floor, rep.Garbage, rep.Listed, rep.GarbageBytes, rep.AboveFloor, done)
-	if logs != nil && logs.Versions+logs.Checkpoints > 0 {
-		text += fmt.Sprintf("of Delta logs, %d versions and %d checkpoints are older than readers need\n", logs.Versions, logs.Checkpoints)
+	if logs != nil && logs.Versions+logs.Checkpoints+logs.Files > 0 {
+		text += fmt.Sprintf("of Delta logs, %d versions and %d checkpoints are older than readers need, and %d files of the table of batches\n", logs.Versions, logs.Checkpoints, logs.Files)
 	}
 	return printTo(c.Stdout, text)
 }

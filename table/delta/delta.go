@@ -2,22 +2,25 @@
 // other engines read exactly the committed files.
 //
 // Duty: one Delta log for each table that something was written to, with one version
-// for each manifest that touched the table; checkpoints; the state of both.
+// for each manifest that touched the table; one for the table of batches, which tells
+// what each manifest did, with its files; checkpoints; the state of all.
 //
 // Invariants:
 //   - the bytes of a version are a pure function of the chain: any number of
 //     projectors, from any state, write the same log;
 //   - versions are put if absent and strictly in order, so that there is never a gap;
 //   - the live files of a checkpoint are those of the manifest's live list, never a
-//     replay of the Delta log;
+//     replay of the Delta log; but for the table of batches, whose files stand in no
+//     manifest;
 //   - a checkpoint is put before the hint that names it, and never deleted while it
 //     does.
 //
 // It never changes the chain, never overwrites or renumbers a version, and never
 // builds on a commit of somebody else: a table with one is left as it is and told
-// as in conflict. It keeps no tombstones in checkpoints, so that a VACUUM by another
-// engine sees files that were removed before a checkpoint as strangers: the table asks
-// engines to spare what is younger than a century, and gc of batcher removes files.
+// as in conflict. It never lets a table that holds data wait for the table of batches.
+// It keeps no tombstones in checkpoints, so that a VACUUM by another engine sees files
+// that were removed before a checkpoint as strangers: the table asks engines to spare
+// what is younger than a century, and gc of batcher removes files.
 package delta
 
 import (

@@ -90,7 +90,8 @@ func TestTwoProjectors_MakeOneLog(t *testing.T) {
 }
 
 // TestARivalGoesOnWhileOneLooks lets a rival publish everything right before each
-// call of a projector, which starts from any state and on any head.
+// call of a projector, which starts from any state and on any head; before calls about
+// the table of batches, where that folds files.
 func TestARivalGoesOnWhileOneLooks(t *testing.T) {
 	story := story(t)
 	whole, store := clone(story)
@@ -99,6 +100,10 @@ func TestARivalGoesOnWhileOneLooks(t *testing.T) {
 	calls := 0
 	for _, projected := range []manifest.Seq{0, 1, 2, 9, 10, 11, 14} {
 		for _, seq := range []manifest.Seq{1, 11, 12, 14} {
+			uncounted := batchesTable + "/"
+			if projected == 9 && seq == 11 {
+				uncounted = ""
+			}
 			for call := 1; ; call++ {
 				l, store := clone(story)
 				if projected > 0 {
@@ -114,7 +119,7 @@ func TestARivalGoesOnWhileOneLooks(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				hooked := &hookedStore{Store: l.store, left: call, hook: func() { l.publish() }}
+				hooked := &hookedStore{Store: l.store, left: call, uncounted: uncounted, hook: func() { l.publish() }}
 				if _, err := l.projector(hooked).Publish(t.Context(), head); err != nil {
 					t.Fatalf("%d projected, head %d, a rival before call %d: %v", projected, seq, call, err)
 				}
@@ -132,26 +137,31 @@ func TestARivalGoesOnWhileOneLooks(t *testing.T) {
 	t.Logf("a rival went before %d calls", calls)
 }
 
-// hookedStore calls a hook right before the call for which none are left.
+// hookedStore calls a hook right before the call for which none are left. Calls about
+// keys below a folder do not count.
 type hookedStore struct {
 	object.Store
-	left int
-	hook func()
+	left      int
+	uncounted string // "": all calls count
+	hook      func()
 }
 
-func (s *hookedStore) count() {
+func (s *hookedStore) count(key string) {
+	if s.uncounted != "" && strings.HasPrefix(key, s.uncounted) {
+		return
+	}
 	if s.left--; s.left == 0 {
 		s.hook()
 	}
 }
 
 func (s *hookedStore) Get(ctx context.Context, key string, o object.GetOptions) (io.ReadCloser, object.Info, error) {
-	s.count()
+	s.count(key)
 	return s.Store.Get(ctx, key, o)
 }
 
 func (s *hookedStore) Put(ctx context.Context, key string, body []byte, cond object.Condition) (object.Info, error) {
-	s.count()
+	s.count(key)
 	return s.Store.Put(ctx, key, body, cond)
 }
 
