@@ -149,10 +149,10 @@ func TestAForcedVacuum(t *testing.T) {
 	if c := v.conflict(); !strings.Contains(c, "delta-rs") {
 		t.Errorf("status: %s", c)
 	}
-	if r := v.world.run("run"); r.code != exitUnavailable || !strings.Contains(r.stderr, "publish --rebuild") {
+	if r := v.run("run"); r.code != exitUnavailable || !strings.Contains(r.stderr, "publish --rebuild") {
 		t.Errorf("run: exit %d: %s", r.code, r.stderr)
 	}
-	r := v.world.run("verify")
+	r := v.run("verify")
 	for _, path := range deleted {
 		if !strings.Contains(r.stdout, "events/"+path+" is absent") {
 			t.Errorf("verify does not name %s", path)
@@ -164,7 +164,7 @@ func TestAForcedVacuum(t *testing.T) {
 	v.must(&publication{}, "publish", "--rebuild", "--confirm")
 	v.feed()
 	v.complete("published anew")
-	if r := v.world.run("rewind", "12", "--confirm"); r.code != exitUsage || !strings.Contains(r.stderr, "not retained") {
+	if r := v.run("rewind", "12", "--confirm"); r.code != exitUsage || !strings.Contains(r.stderr, "not retained") {
 		t.Errorf("rewind to what is gone: exit %d: %s", r.code, r.stderr)
 	}
 	v.giveUpSnapshots()
@@ -181,7 +181,7 @@ func TestAForcedVacuumTakesWhatIsNotPublished(t *testing.T) {
 	if deleted, err := v.readers.Vacuum(t.Context(), v.folder, `{"retention_hours":0,"enforce_retention_duration":false,"full":true}`); err != nil || len(deleted) != 13 {
 		t.Fatalf("deleted %v, %v", deleted, err)
 	}
-	if r := v.world.run("verify"); r.code != exitDamaged || !strings.Contains(r.stdout, "I10 at manifest 15: events/data/00000000000000000014/") {
+	if r := v.run("verify"); r.code != exitDamaged || !strings.Contains(r.stdout, "I10 at manifest 15: events/data/00000000000000000014/") {
 		t.Errorf("verify: exit %d: %s", r.code, r.stdout)
 	}
 	v.must(&repaired{}, "rewind", "14", "--confirm")

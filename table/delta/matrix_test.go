@@ -173,6 +173,7 @@ func (m *matrix) look(store *memstore.Store, readers []visit) ([]visit, error) {
 // against the manifest that made it.
 func (m *matrix) open(held map[string][]byte, links []*link, last *opened) error {
 	from, superseded := max(0, links[links[len(links)-1].RetainFrom].Tables[last.table].Version), m.clock.now
+	found := false
 	for seq, l := range slices.Backward(links) {
 		t := l.Tables[last.table]
 		if t.LastSeq != seq || t.Version > last.version {
@@ -191,16 +192,17 @@ func (m *matrix) open(held map[string][]byte, links []*link, last *opened) error
 		if !maps.Equal(o.rows, l.after[last.table]) {
 			return fmt.Errorf("version %d of %s has the rows %v, after manifest %d there are %v", t.Version, last.table, o.rows, seq, l.after[last.table])
 		}
-		m.versions, m.rows, superseded = m.versions+1, m.rows+len(o.rows), l.CreatedAt
+		m.versions, m.rows, superseded, found = m.versions+1, m.rows+len(o.rows), l.CreatedAt, true
 	}
-	if superseded == m.clock.now {
+	if !found {
 		return fmt.Errorf("no manifest made version %d of %s", last.version, last.table)
 	}
 	return nil
 }
 
-// try breaks a verb at each of its calls, in each way, and then does it for good.
-func (m *matrix) try(name string, do verb, again bool) {
+// try breaks a verb at each of its calls, in each way, and then does it for good. What is
+// done again after a break is the same, but for what is not to be done twice.
+func (m *matrix) try(name string, do, again verb) {
 	m.t.Helper()
 	now, drawn := m.clock.now, m.random.n
 	var err error
@@ -221,7 +223,7 @@ func (m *matrix) try(name string, do verb, again bool) {
 			c := m.bytes.Clone()
 			struck := faultstore.New(c, w.script(i+1))
 			_ = do(m.lake, struck) // whatever it says
-			if err := m.recover(c, struck, do, w, again, seen); err != nil {
+			if err := m.recover(c, struck, again, w, seen); err != nil {
 				m.t.Fatalf("%s, %s: call %d of %d, %s %s: %v", name, w.name, i+1, len(counted.Calls()), call.Op, call.Key, err)
 			}
 			m.breaks++
@@ -237,7 +239,7 @@ func (m *matrix) try(name string, do verb, again bool) {
 // recover looks at what a broken invocation has left, and at what later ones make of it.
 // What a try has left before, at the break or when all was done again, is not gone
 // through twice.
-func (m *matrix) recover(c *memstore.Store, struck *faultstore.Store, do verb, w way, again bool, seen map[uint64]bool) error {
+func (m *matrix) recover(c *memstore.Store, struck *faultstore.Store, again verb, w way, seen map[uint64]bool) error {
 	readers, known := m.readers, false
 	once := func() {
 		print := m.fingerprint(c)
@@ -250,17 +252,18 @@ func (m *matrix) recover(c *memstore.Store, struck *faultstore.Store, do verb, w
 	}{
 		{"at the break", func() error { once(); return nil }},
 		{"published", func() error { return publishVerb(m.lake, c) }},
-		{"done again", func() error {
-			if !again {
+		{"done again", func() error { return again(m.lake, c) }},
+		{"late writes landed", func() error {
+			once()
+			if w.after {
 				return nil
 			}
-			return do(m.lake, c)
+			return m.release(struck)
 		}},
-		{"late writes landed", func() error { once(); return m.release(struck, !w.after) }},
 		{"collected", func() error { m.clock.add(readersKeep - day); return gcVerb(m.lake, c) }},
 		{"expired", func() error { return expireVerb(m.lake, c) }},
 		{"collected again", func() error { return gcVerb(m.lake, c) }},
-		{"late writes landed at last", func() error { return m.release(struck, w.after) }},
+		{"late writes landed at last", func() error { return m.release(struck) }},
 	} {
 		err := s.do()
 		if known {
@@ -279,10 +282,7 @@ func (m *matrix) recover(c *memstore.Store, struck *faultstore.Store, do verb, w
 
 // release lets late writes land, which may meet what is there already, or an upload that
 // its sender has given up.
-func (m *matrix) release(struck *faultstore.Store, now bool) error {
-	if !now {
-		return nil
-	}
+func (m *matrix) release(struck *faultstore.Store) error {
 	for _, err := range struck.Release(m.t.Context()) {
 		if err != nil && !errors.Is(err, object.ErrExists) && !errors.Is(err, object.ErrUnsupported) {
 			return err
@@ -322,45 +322,45 @@ func TestNoReaderEverMissesOrDoublesARow(t *testing.T) {
 		}
 	}
 	feed(4)
-	m.try("publish the first versions", publishVerb, true)
+	m.try("publish the first versions", publishVerb, publishVerb)
 	feed(2, `{"n":-1,"more":true}`, "broken")
-	m.try("publish a new column and dead letters", publishVerb, true)
+	m.try("publish a new column and dead letters", publishVerb, publishVerb)
 	plain = m.head().Manifest.Seq
-	m.try("merge", mergeVerb, true)
+	m.try("merge", mergeVerb, mergeVerb)
 	feed(1)
-	m.try("widen", widenVerb, true)
+	m.try("widen", widenVerb, widenVerb)
 	feed(1, "broken")
-	m.try("publish", publishVerb, true)
+	m.try("publish", publishVerb, publishVerb)
 	wide = m.head().Manifest.Seq
 	m.clock.add(day)
-	m.try("rewind over a widening and a merge", rewindVerb(&plain), false)
-	m.try("merge what was restored", mergeVerb, true)
+	m.try("rewind over a widening and a merge", rewindVerb(&plain), publishVerb)
+	m.try("merge what was restored", mergeVerb, mergeVerb)
 	feed(1)
-	m.try("publish a checkpoint", publishVerb, true)
-	m.try("rewind to a widened table", rewindVerb(&wide), false)
+	m.try("publish a checkpoint", publishVerb, publishVerb)
+	m.try("rewind to a widened table", rewindVerb(&wide), publishVerb)
 	m.clock.add(3 * day)
-	m.try("expire", expireVerb, true)
-	m.try("collect", gcVerb, true)
+	m.try("expire", expireVerb, expireVerb)
+	m.try("collect", gcVerb, gcVerb)
 	feed(3, "broken")
-	m.try("merge again", mergeVerb, true)
+	m.try("merge again", mergeVerb, mergeVerb)
 	m.clock.add(9 * day)
-	m.try("expire what was merged", expireVerb, true)
-	m.try("collect what was merged", gcVerb, true)
+	m.try("expire what was merged", expireVerb, expireVerb)
+	m.try("collect what was merged", gcVerb, gcVerb)
 
 	feed(1)
 	if err := mergeWith(m.log(m.store), m.lake, m.store); err != nil { // and killed before it published
 		t.Fatal(err)
 	}
 	m.clock.add(12 * day)
-	m.try("expire right after a late publication", expireVerb, true)
-	m.try("collect right after a late publication", gcVerb, true)
+	m.try("expire right after a late publication", expireVerb, expireVerb)
+	m.try("collect right after a late publication", gcVerb, gcVerb)
 
 	feed(5)
-	m.try("publish the next checkpoint", publishVerb, true)
+	m.try("publish the next checkpoint", publishVerb, publishVerb)
 	m.clock.add(31 * day)
 	feed(1)
-	m.try("expire all before a month", expireVerb, true)
-	m.try("collect with old logs", gcVerb, true)
+	m.try("expire all before a month", expireVerb, expireVerb)
+	m.try("collect with old logs", gcVerb, gcVerb)
 	localdev.Figure("calls of publish, compact, widen, rewind, expire and gc that were broken, and breaks", []int{m.calls, m.breaks})
 	localdev.Figure("different contents after those breaks that were examined to their end", m.states)
 	localdev.Figure("versions that bystanders read around those breaks, and their rows", []int{m.versions, m.rows})
