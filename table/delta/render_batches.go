@@ -168,7 +168,11 @@ func (f *facts) consumed(m *manifest.Manifest, l lists) error {
 		f.number(startColumn, int64(r.From))
 		f.number(endColumn, int64(r.To))
 		f.number(rowsColumn, r.Records)
-		f.flag(completeColumn, r.Last)
+		complete := uint8(0)
+		if r.Last {
+			complete = 1
+		}
+		f.columns[completeColumn].Bool(f.row, 0, complete)
 		f.text(reasonColumn, r.Broken)
 		f.object(r.Key, r.ETag, r.Size, r.Modified)
 		if err := f.end(m, "consumed"); err != nil {
@@ -233,15 +237,6 @@ func (f *facts) text(c int, s string) {
 
 // number sets a column of the row.
 func (f *facts) number(c int, n int64) { f.columns[c].Int64(f.row, 0, n) }
-
-// flag sets a column of the row.
-func (f *facts) flag(c int, set bool) {
-	v := uint8(0)
-	if set {
-		v = 1
-	}
-	f.columns[c].Bool(f.row, 0, v)
-}
 
 // end ends the row with what all rows of a manifest have.
 func (f *facts) end(m *manifest.Manifest, fact string) error {
