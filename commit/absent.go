@@ -51,3 +51,22 @@ func (l *Log) absent(ctx context.Context, base, head manifest.Snapshot, err erro
 	}
 	return now, fmt.Errorf("%w: %w", ErrDamaged, err)
 }
+
+// Expired says what an error means which somebody met who read what the retained
+// snapshots of head name. Where something is absent, and snapshots have expired since,
+// a collector may have taken it away by right: that is a SupersededError, and no
+// damage. Any other error is returned as it is; one on the way to the head beside it.
+func (l *Log) Expired(ctx context.Context, head manifest.Snapshot, err error) error {
+	var gone *MissingError
+	if !errors.As(err, &gone) {
+		return err
+	}
+	now, headErr := l.Refresh(ctx, head)
+	switch from := head.Manifest.RetainFrom; {
+	case headErr != nil:
+		return errors.Join(err, headErr)
+	case now.Manifest.RetainFrom > from:
+		return &SupersededError{Reason: fmt.Sprintf("snapshots from %d on expired meanwhile: %s", int64(from), gone.Error())}
+	}
+	return err
+}

@@ -108,7 +108,7 @@ func (g *GC) Run(ctx context.Context, o GCOptions) (GCReport, error) {
 	}
 	refs, err := g.references(ctx, head)
 	if err != nil {
-		return report, overtaken(ctx, g.Log, head, err)
+		return report, g.Log.Expired(ctx, head, err)
 	}
 	garbage, err := g.list(ctx, head, refs, &report)
 	if err != nil {

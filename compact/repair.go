@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -43,7 +42,7 @@ func (r *Repair) Rewind(ctx context.Context, seq manifest.Seq) (manifest.Snapsho
 		to, err := r.Log.Slot(ctx, seq)
 		return commit.Repair{To: &to}, err
 	})
-	return head, overtaken(ctx, r.Log, head, err)
+	return head, r.Log.Expired(ctx, head, err)
 }
 
 // Expire stops retaining snapshots which readers could last come upon longer ago than
@@ -118,24 +117,6 @@ func (r *Repair) append(ctx context.Context, kind manifest.Kind, want func(manif
 	}
 	r.Logger.Info("chain repaired", "kind", string(kind), "seq", int64(out.Receipt.Seq()))
 	return out.Head, nil
-}
-
-// overtaken says what it means that a run is absent which a retained snapshot of head
-// names. Where snapshots have expired since, a collector may have taken it away by
-// right: that is a SupersededError, and no damage.
-func overtaken(ctx context.Context, l *commit.Log, head manifest.Snapshot, err error) error {
-	var gone *commit.MissingError
-	if !errors.As(err, &gone) {
-		return err
-	}
-	now, headErr := l.Refresh(ctx, head)
-	switch from := head.Manifest.RetainFrom; {
-	case headErr != nil:
-		return errors.Join(err, headErr)
-	case now.Manifest.RetainFrom > from:
-		return &commit.SupersededError{Reason: fmt.Sprintf("snapshots from %d on expired meanwhile: %s", int64(from), gone.Error())}
-	}
-	return err
 }
 
 // newestThat is the newest manifest that is old, from low on, found by bisection:

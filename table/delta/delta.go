@@ -131,7 +131,7 @@ func (p *Projector) Publish(ctx context.Context, head manifest.Snapshot) ([]Stat
 	var states []State
 	var failed []error
 	for _, s := range p.states(head) {
-		s.Err = p.roll(ctx, head, &s)
+		s.Err = p.log.Expired(ctx, head, p.roll(ctx, head, &s))
 		if s.Err != nil && !errors.As(s.Err, &s.Conflict) {
 			s.Err = fmt.Errorf("publish table %s: %w", s.Table, s.Err)
 		}
