@@ -319,8 +319,11 @@ func TestBatches_OccupiedByAnotherForm(t *testing.T) {
 // nothing: what the projector remembers of its own fold would be wrong.
 func TestBatches_FoldedOtherwise(t *testing.T) {
 	l := newLake(t, memstore.New())
-	for i := range 21 {
-		l.run(record(i))
+	l.run(record(0))
+	for l.head().Manifest.Seq < 101 { // up to a fold of what version 10 should have folded
+		if _, err := l.repairs().Fence(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	whole, store := clone(l)
 	whole.publishBatches()
@@ -333,8 +336,53 @@ func TestBatches_FoldedOtherwise(t *testing.T) {
 	l.put(batchesVersion(10), other.String())
 	l.publishBatches()
 	l.readFacts(0)
-	if n := len(replayed(t, l.store.(*memstore.Store), batchesTable)); n != 10+1+2 {
+	if n := len(replayed(t, l.store.(*memstore.Store), batchesTable)); n != 1+2 {
 		t.Errorf("%d files are shown", n)
+	}
+	found, err := l.projector(l.store).Check(t.Context(), l.head(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range found {
+		if len(c.Findings) > 0 {
+			t.Errorf("%s: %+v", c.Table, c.Findings)
+		}
+	}
+}
+
+// TestBatches_AStrangerBelow: nothing is folded that a version shows which is not ours.
+func TestBatches_AStrangerBelow(t *testing.T) {
+	l := newLake(t, memstore.New())
+	for i := range 9 {
+		l.run(record(i))
+	}
+	l.publishBatches()
+	l.put(batchesVersion(7), foreign)
+	l.run(record(9))
+	states, err := l.projector(l.store).Publish(t.Context(), l.head())
+	if s := batchesState(t, states); err != nil || s.Conflict == nil || s.Conflict.Version != 7 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if batchesLog(l.store.(*memstore.Store))[batchesVersion(10)] != "" {
+		t.Error("a version was built on it")
+	}
+}
+
+// TestBatches_ALostHintIsNotGoneAfter in a log that begins late: what is retained says
+// where there must be a version.
+func TestBatches_ALostHintIsNotGoneAfter(t *testing.T) {
+	l := late(t, 7, 60)
+	l.publishBatches()
+	l.delete(batchesTable + "/_delta_log/_last_checkpoint")
+	for i := range 3 {
+		l.run(record(1000 + i))
+	}
+	before := object.RequestsOf(l.store)
+	l.publishBatches()
+	if made := object.RequestsOf(l.store).Sub(before); made.Get > 45 {
+		t.Errorf("%+v", made)
+	} else {
+		t.Logf("%+v", made)
 	}
 }
 
