@@ -12,7 +12,9 @@ import (
 
 	"batcher/commit"
 	"batcher/config"
+	"batcher/datafile"
 	"batcher/manifest"
+	"batcher/object"
 	"batcher/table/delta"
 )
 
@@ -94,15 +96,18 @@ func (r *rooms) publishAll(ctx context.Context, head manifest.Snapshot) ([]delta
 }
 
 // batchesError is what keeps the table of batches from being published, with the cure
-// where its log is the reason; nil: nothing does.
+// where its log or one of its files is the reason; nil: nothing does.
 func batchesError(s delta.State) error {
-	if s.Conflict == nil && !errors.Is(s.Err, commit.ErrDamaged) {
-		return s.Err
+	for _, damage := range []error{commit.ErrDamaged, datafile.ErrDamaged, object.ErrNotFound} {
+		if s.Conflict != nil || errors.Is(s.Err, damage) {
+			return &exitError{exitUnavailable, s.Err, batchesCure(s.Table)}
+		}
 	}
-	return &exitError{exitUnavailable, s.Err, batchesCure(s.Table)}
+	return s.Err
 }
 
-// batchesCure is what to do about a table of batches into which others wrote.
+// batchesCure is what to do about a table of batches that others wrote into or deleted
+// from.
 func batchesCure(table string) string {
 	return "delete the folder " + table + ": it has nothing that manifests do not say, and the next publish makes it anew"
 }
