@@ -98,7 +98,7 @@ func (r *rooms) publishAll(ctx context.Context, head manifest.Snapshot) ([]delta
 // batchesError is what keeps the table of batches from being published, with the cure
 // where its log or one of its files is the reason; nil: nothing does.
 func batchesError(s delta.State) error {
-	for _, damage := range []error{commit.ErrDamaged, datafile.ErrDamaged, object.ErrNotFound} {
+	for _, damage := range []error{commit.ErrDamaged, commit.ErrExpired, datafile.ErrDamaged, object.ErrNotFound} {
 		if s.Conflict != nil || errors.Is(s.Err, damage) {
 			return &exitError{exitUnavailable, s.Err, batchesCure(s.Table)}
 		}
