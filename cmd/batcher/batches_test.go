@@ -100,3 +100,32 @@ func TestTheTableOfBatchesHoldsNobodyBack(t *testing.T) {
 	}
 	w.must(&repaired{}, "expire", "--keep", "1s", "--confirm")
 }
+
+// TestALostFileOfTheTableOfBatchesIsTold by verify, and by publish when it is to be
+// folded, which says what to do.
+func TestALostFileOfTheTableOfBatchesIsTold(t *testing.T) {
+	w := newWorld(t, nil, localFile+"publish: [delta]\n")
+	run := func(n int) {
+		w.write(fmt.Sprintf("in/%02d.ndjson", n), fmt.Sprintf("{\"n\":%d}\n", n))
+		w.must(&report{}, "run")
+	}
+	run(0)
+	const lost = "data/00000000000000000001-00000000000000000002.parquet"
+	if err := os.Remove(filepath.Join(w.dir, "lake", "events_batches", lost)); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.run("verify"); r.code != exitDamaged || !strings.Contains(r.stdout, "I16") || !strings.Contains(r.stdout, lost) {
+		t.Errorf("verify: exit %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	for n := range 10 {
+		run(n + 1)
+	}
+	if r := w.run("publish"); r.code != exitUnavailable || !strings.Contains(r.stderr, lost) || !strings.Contains(r.stderr, "hint: delete the folder events_batches") {
+		t.Errorf("publish: exit %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	if err := os.RemoveAll(filepath.Join(w.dir, "lake", "events_batches")); err != nil {
+		t.Fatal(err)
+	}
+	w.must(&publication{}, "publish")
+	w.must(&audit.Report{}, "verify")
+}

@@ -54,7 +54,7 @@ const (
 //   - the columns of the last version are those of the schema.
 //
 // No manifest names the files of the table of batches: of that the files of the last
-// version have to be of all manifests from some one on, each once.
+// version have to be of all manifests from some one on, each once, and there.
 //
 // After since, the number of a manifest, only later versions are judged; 0 judges all
 // that are there. That readers do not see the newest versions yet, or that others
@@ -63,7 +63,7 @@ const (
 // was cleaned each time that it was read.
 //
 // For each version it makes two requests, one of them for the manifest; for each
-// checkpoint a few. Memory grows with the files that are shown and with the largest
+// checkpoint a few, for each file that the table of batches shows one. Memory grows with the files that are shown and with the largest
 // version.
 func (p *Projector) Check(ctx context.Context, head manifest.Snapshot, since manifest.Seq) ([]Checked, error) {
 	var out []Checked
@@ -285,7 +285,7 @@ func (c *checking) end(ctx context.Context) error {
 	c.out.Files = int64(len(c.live))
 	if c.out.Derived {
 		c.covers(v)
-		return nil
+		return c.present(ctx, v)
 	}
 	live, err := c.p.log.LoadLive(ctx, t.Live)
 	if done, err := c.cannot(err); done || err != nil {
@@ -335,6 +335,24 @@ func (c *checking) covers(v Version) {
 			c.found(v, commitKey(c.table, v), "version %d shows a file of manifests %d to %d, and the next one begins with %d", v, int64(k.from), int64(k.to)-1, int64(next))
 		}
 	}
+}
+
+// present proves that the files are there which the table of batches shows: no manifest
+// names them, so nothing else tells.
+func (c *checking) present(ctx context.Context, v Version) error {
+	for _, path := range slices.Sorted(maps.Keys(c.live)) {
+		key := c.table + "/" + path
+		_, info, err := object.ReadAll(ctx, c.p.store, key, object.GetOptions{Limit: 1}, 1)
+		switch is := c.live[path]; {
+		case errors.Is(err, object.ErrNotFound):
+			c.found(v, key, "version %d shows it, and it is missing", v)
+		case err != nil:
+			return err
+		case info.Size != is.size:
+			c.found(v, key, "version %d shows it with %d bytes, and it has %d", v, is.size, info.Size)
+		}
+	}
+	return nil
 }
 
 // cannot says whether something that a manifest names cannot be had, which is a

@@ -2,6 +2,7 @@ package delta_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -249,6 +250,7 @@ func TestCheck_TellsWhatIsNoDamage(t *testing.T) {
 func TestCheck_TheTableOfBatches(t *testing.T) {
 	const name = "events_batches"
 	key := func(v int) string { return strings.Replace(versionKey(v), "events/", name+"/", 1) }
+	file := fmt.Sprintf("%s/data/%020d-%020d.parquet", name, 23, 24)
 	foreign := `{"commitInfo":{"engineInfo":"other"}}` + "\n"
 	for _, c := range []struct {
 		name string
@@ -280,6 +282,8 @@ func TestCheck_TheTableOfBatches(t *testing.T) {
 		{name: "a file left out", act: func(l *lake, s *memstore.Store) {
 			l.put(key(23), without(body(l.t, s, key(23)), `{"add"`, 0))
 		}, key: key(26), want: "the next one begins with 24"},
+		{name: "a file gone", act: func(l *lake, _ *memstore.Store) { l.delete(file) }, key: file, want: "is missing"},
+		{name: "a file torn", act: func(l *lake, s *memstore.Store) { l.put(file, body(l.t, s, file)[:100]) }, key: file, want: "and it has 100"},
 		{name: "a version gone", act: func(l *lake, s *memstore.Store) { l.delete(key(7)) }, key: key(7), want: "is missing"},
 		{name: "another manifest", act: func(l *lake, s *memstore.Store) {
 			l.put(key(7), strings.ReplaceAll(body(l.t, s, key(8)), `"version":8`, `"version":7`))
