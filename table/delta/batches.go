@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"batcher/commit"
 	"batcher/datafile"
@@ -20,6 +21,9 @@ const (
 	batchesAtOnce = 200
 	// maxReplay is how many versions are read back to a checkpoint.
 	maxReplay = 1000
+	// keepReplaced is how long a file is kept for readers after the version was put that
+	// shows it no longer.
+	keepReplaced = 7 * 24 * time.Hour
 	// maxFacts is how large a file of facts or a checkpoint of them may be that is read.
 	maxFacts = 256 << 20
 )
@@ -315,17 +319,24 @@ func (b *batches) readVersion(ctx context.Context, v Version) ([]action, error) 
 	return parseActions(body)
 }
 
-// stale finds the files that no version shows from the first retained snapshot on, of
-// those versions that are in the log and not before keep. A file that a version no
+// stale finds the files that no version shows that readers may be at: from the first
+// retained snapshot on or the oldest that will be left in the log, keep, and at any rate
+// those that were put in the last days, for whatever manifest. A file that a version no
 // longer shows never comes back, so those of which all rows are of manifests before that
-// version are told by it alone. Where the log does not reach so far yet, all are kept.
+// version are told by it alone.
 func (b *batches) stale(ctx context.Context, entries []entry, keep Version) ([]string, error) {
 	head, err := b.p.log.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
-	oldest := max(Version(head.Manifest.RetainFrom), keep)
-	if !slices.ContainsFunc(entries, func(e entry) bool { return e.version == oldest && !e.checkpoint }) {
+	needed, oldest := max(Version(head.Manifest.RetainFrom), keep), Version(-1)
+	before := b.p.clock.Now().Add(-keepReplaced)
+	for _, e := range entries {
+		if !e.checkpoint && e.version <= needed && e.modified.Before(before) {
+			oldest = max(oldest, e.version)
+		}
+	}
+	if oldest < 0 {
 		return nil, nil
 	}
 	files, err := b.replay(ctx, oldest)
