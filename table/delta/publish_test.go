@@ -79,7 +79,7 @@ func TestCrashAnywhere(t *testing.T) {
 	}
 	calls := len(counted.Calls())
 	for _, fault := range []faultstore.Fault{faultstore.CrashBefore, faultstore.CrashAfter, faultstore.LoseAnswer, faultstore.Unavailable, faultstore.Conflict} {
-		for call := 1; call <= calls; call++ {
+		for call := 1; call <= calls; call += everyCall {
 			l, store := clone(l)
 			faults := faultstore.New(l.store, faultstore.Script{{Call: call, Fault: fault}})
 			_, _ = l.projector(faults).Publish(t.Context(), earlier)

@@ -98,13 +98,13 @@ func TestARivalGoesOnWhileOneLooks(t *testing.T) {
 	whole.publish()
 	want := deltaLog(store)
 	calls := 0
-	for _, projected := range []manifest.Seq{0, 1, 2, 9, 10, 11, 14} {
-		for _, seq := range []manifest.Seq{1, 11, 12, 14} {
+	for _, projected := range []manifest.Seq{0, 1, 9, 10, 11, 14} {
+		for _, seq := range []manifest.Seq{1, 11, 14} {
 			uncounted := batchesTable + "/"
 			if projected == 9 && seq == 11 {
 				uncounted = ""
 			}
-			for call := 1; ; call++ {
+			for call := 1; ; call += everyCall {
 				l, store := clone(story)
 				if projected > 0 {
 					s, err := l.log(l.store).Slot(t.Context(), projected)
