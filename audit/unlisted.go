@@ -151,7 +151,8 @@ const (
 	asItWas
 )
 
-// consumedAs returns the range that is all of an object, and how that stands.
+// consumedAs returns the range that is all of an object, and how that stands. Whether the
+// object was found broken nobody knows any more, so the range lets it be.
 func (w *walk) consumedAs(ctx context.Context, name string) (source.Range, state, error) {
 	x := source.Range{Key: source.KeyOf(name), Last: true, To: math.MaxInt64, Broken: "if it is"}
 	if name != x.Key {

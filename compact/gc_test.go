@@ -344,7 +344,7 @@ func TestSnapshotsExpireWhenReadersHaveSeenLaterOnesForLongEnough(t *testing.T) 
 		{time.Hour, late, 7, nil}, {3 * time.Hour, late, 7, nil}, {4 * time.Hour, late, 6, nil},
 		{0, func(context.Context, manifest.Snapshot) (time.Time, error) { return time.Time{}, broken }, 0, broken},
 	} {
-		r := &compact.Repair{Log: w.writers[0].log, Now: w.clock.Now, Logger: quiet, Since: c.since}
+		r := &compact.Repair{Log: w.writers[0].log, Now: w.clock.Now, Logger: quiet, ShownSince: c.since}
 		from, err := r.ExpireTo(t.Context(), w.head(), c.keep)
 		if !errors.Is(err, c.err) || err == nil && from != c.want {
 			t.Errorf("keep %s, late %t: from %d, %v, want %d, %v", c.keep, c.since != nil, from, err, c.want, c.err)
@@ -381,7 +381,7 @@ func TestAClockYearsAheadDoesNotKeepSnapshotsForEver(t *testing.T) {
 		{2 * time.Hour, func(_ context.Context, s manifest.Snapshot) (time.Time, error) { return shown[s.Manifest.Seq], nil }, 8},
 		{8 * time.Hour, func(_ context.Context, s manifest.Snapshot) (time.Time, error) { return shown[s.Manifest.Seq], nil }, 2},
 	} {
-		r.Since = c.since
+		r.ShownSince = c.since
 		if from, err := r.ExpireTo(t.Context(), w.head(), c.keep); err != nil || from != c.want {
 			t.Errorf("keep %s, published %t: from %d, %v, want %d", c.keep, c.since != nil, from, err, c.want)
 		}

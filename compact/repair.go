@@ -18,9 +18,9 @@ type Repair struct {
 	Log    *commit.Log
 	Now    func() time.Time
 	Logger *slog.Logger
-	// Since says since when readers see a snapshot or a later one, if they read
+	// ShownSince says since when readers see a snapshot or a later one, if they read
 	// something that is made from the chain after the commit; nil if they do not.
-	Since func(context.Context, manifest.Snapshot) (time.Time, error)
+	ShownSince func(context.Context, manifest.Snapshot) (time.Time, error)
 }
 
 // Fence appends a floor at its own number: every attempt that is in flight now
@@ -74,10 +74,10 @@ func (r *Repair) ExpireTo(ctx context.Context, head manifest.Snapshot, keep time
 	limit := now.Add(-keep)
 	from, err := newestThat(ctx, r.Log, head, head.Manifest.RetainFrom, func(s manifest.Snapshot) (bool, error) {
 		made := s.Manifest.CreatedAt
-		if r.Since == nil || made.After(limit) && !made.After(now.Add(maxAhead)) {
+		if r.ShownSince == nil || made.After(limit) && !made.After(now.Add(maxAhead)) {
 			return !made.After(limit), nil
 		}
-		since, err := r.Since(ctx, s)
+		since, err := r.ShownSince(ctx, s)
 		return !since.After(limit), err
 	})
 	return min(from, head.Manifest.GCFloor), err

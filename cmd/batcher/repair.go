@@ -18,7 +18,7 @@ func repairs(ctx context.Context, c *call) (repairing, manifest.Snapshot, error)
 	head, err := r.chain(ctx)
 	repair := &compact.Repair{Log: r.log, Now: time.Now, Logger: c.Logger}
 	if r.delta != nil {
-		repair.Since = r.delta.Since
+		repair.ShownSince = r.delta.ShownSince
 	}
 	return repairing{repair, r}, head, err
 }

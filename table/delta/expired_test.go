@@ -39,7 +39,7 @@ func TestAPublisherThatExpiryPassesIsNotToldOfDamage(t *testing.T) {
 			}
 			l.clock.add(31 * day)
 			l.collect()
-			r := compact.Repair{Log: l.log(l.store), Now: l.clock.Now, Logger: quiet, Since: p.Since}
+			r := compact.Repair{Log: l.log(l.store), Now: l.clock.Now, Logger: quiet, ShownSince: p.ShownSince}
 			if _, err := r.Expire(t.Context(), 0); err != nil {
 				t.Fatal(err)
 			}

@@ -62,9 +62,10 @@ type place struct {
 var nowhere = place{-1, -1}
 
 // find returns the last version of a table after it has proved that it is ours, or
-// that the chain publishes the table anew right behind it. In the order of what is likely: the log is where the chain is; it
-// lags by one; it lags by more. Versions are contiguous, so the last one is found
-// by galloping from a version that is known to be there.
+// that the chain publishes the table anew right behind it. In the order of what is
+// likely: the log is where the chain is; it lags by one; it lags by more. Versions are
+// contiguous, so the last one is found by galloping from a version that is known to be
+// there.
 func (p *Projector) find(ctx context.Context, head manifest.Snapshot, table string) (place, error) {
 	want := p.of(table).stands(head.Manifest).version
 	who, there, err := p.author(ctx, table, want)
@@ -91,26 +92,26 @@ func (p *Projector) find(ctx context.Context, head manifest.Snapshot, table stri
 			return place{at, -1}, err
 		}
 	}
-	return place{at, who.Seq}, p.check(ctx, head, table, at, who)
+	return place{at, who.Seq}, p.prove(ctx, head, table, at, who)
 }
 
 // findAbove ends find where the log is as far as the chain, or further.
 func (p *Projector) findAbove(ctx context.Context, head manifest.Snapshot, table string, who author) (place, error) {
 	at := place{p.of(table).stands(head.Manifest).version, who.Seq}
-	if err := p.check(ctx, head, table, at.version, who); err != nil {
+	if err := p.prove(ctx, head, table, at.version, who); err != nil {
 		return nowhere, err
 	}
 	who, there, err := p.author(ctx, table, at.version+1)
 	if err != nil || !there {
 		return at, err
 	}
-	return place{at.version + 1, who.Seq}, p.check(ctx, head, table, at.version+1, who)
+	return place{at.version + 1, who.Seq}, p.prove(ctx, head, table, at.version+1, who)
 }
 
-// gallop finds the last version below one that was absent, from the one that the
-// hint names or, without one, from the one that a log most likely has. Where the hint names a later one, somebody went on
-// between the two looks or knows a newer head. Where it names a version that is not
-// there, the log was not written by us alone.
+// gallop finds the last version below one that was absent, from the one that the hint
+// names or, without one, from the one that a log most likely has. Where the hint names a
+// later one, somebody went on between the two looks or knows a newer head. Where it names
+// a version that is not there, the log was not written by us alone.
 func (p *Projector) gallop(ctx context.Context, table string, free, likely Version) (Version, author, error) {
 	h, err := p.hint(ctx, table)
 	if err != nil {
@@ -151,9 +152,9 @@ func (p *Projector) gallop(ctx context.Context, table string, free, likely Versi
 	return low, last, nil
 }
 
-// check proves that a version was made from this chain. Otherwise it is a
+// prove shows that a version was made from this chain. Otherwise it is a
 // *ConflictError, or damage where a pipeline of this name made it from another chain.
-func (p *Projector) check(ctx context.Context, head manifest.Snapshot, table string, v Version, who author) error {
+func (p *Projector) prove(ctx context.Context, head manifest.Snapshot, table string, v Version, who author) error {
 	conflict := &ConflictError{table, v, who.Engine}
 	if !who.Ours || who.Seq < 0 {
 		return conflict
@@ -204,7 +205,7 @@ func (p *Projector) ours(ctx context.Context, head manifest.Snapshot, table stri
 		if err != nil {
 			return -1
 		}
-		if there && p.check(ctx, head, table, v, who) == nil {
+		if there && p.prove(ctx, head, table, v, who) == nil {
 			return v
 		}
 		if there {

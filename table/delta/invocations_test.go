@@ -75,7 +75,7 @@ func expireVerb(l *lake, store object.Store) error {
 	if _, err := p.Publish(l.t.Context(), head); err != nil {
 		return err
 	}
-	r := compact.Repair{Log: l.log(store), Now: l.clock.Now, Logger: quiet, Since: p.Since}
+	r := compact.Repair{Log: l.log(store), Now: l.clock.Now, Logger: quiet, ShownSince: p.ShownSince}
 	_, err = r.Expire(l.t.Context(), readersKeep)
 	return err
 }

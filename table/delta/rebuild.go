@@ -110,7 +110,7 @@ func (p *Projector) republish(ctx context.Context, head manifest.Snapshot, table
 	}
 	delete(p.at, table)
 	delete(p.hinted, table)
-	p.logger.Info("table will be published anew", "table", table, "version", int64(v), "seq", int64(out.Receipt.Seq()))
+	p.logger.Info("republish committed", "table", table, "version", int64(v), "seq", int64(out.Receipt.Seq()))
 	return out.Head, nil
 }
 

@@ -106,35 +106,35 @@ type batchesVersion struct {
 }
 
 // actions are those of the version, in the order of RenderCommit.
-func (e batchesVersion) actions() ([]action, error) {
-	m := e.made.Manifest
-	view := newView(e.table, m, BatchesSchema())
+func (v batchesVersion) actions() ([]action, error) {
+	m := v.made.Manifest
+	view := newView(v.table, m, BatchesSchema())
 	info := &commitInfo{
-		Timestamp: view.millis(), Operation: "WRITE", Parameters: map[string]string{"kind": string(m.Kind)}, Blind: len(e.gone) == 0,
-		Engine: engine(m), Batcher: &batcherInfo{m.Seq, e.made.SHA256},
+		Timestamp: view.millis(), Operation: "WRITE", Parameters: map[string]string{"kind": string(m.Kind)}, Blind: len(v.gone) == 0,
+		Engine: engine(m), Batcher: &batcherInfo{m.Seq, v.made.SHA256},
 	}
 	out := []action{{CommitInfo: info}, {Txn: view.txn()}}
-	if e.origin != nil {
-		meta, err := view.metaData(*e.origin)
+	if v.origin != nil {
+		meta, err := view.metaData(*v.origin)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, action{Protocol: &protocol{MinReader: 1, MinWriter: 2}}, action{MetaData: meta})
 	}
-	if e.folded != nil {
-		a, err := view.add(e.folded)
+	if v.folded != nil {
+		a, err := view.add(v.folded)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, action{Add: a})
 	}
-	a, err := view.add(&e.facts)
+	a, err := view.add(&v.facts)
 	if err != nil {
 		return nil, err
 	}
 	a.DataChange = true
 	out = append(out, action{Add: a})
-	for _, k := range e.gone {
+	for _, k := range v.gone {
 		out = append(out, action{Remove: &remove{Path: k.add.Path, Deleted: view.millis(), Extended: true, Values: k.add.Values, Size: k.add.Size}})
 	}
 	return out, nil

@@ -46,7 +46,7 @@ func (p *Projector) Shows(ctx context.Context, at manifest.Snapshot, table strin
 		unshown.Reason = fmt.Sprintf("was made from manifest %d", int64(who.Seq))
 		return -1, unshown
 	}
-	err = p.check(ctx, at, table, v, who)
+	err = p.prove(ctx, at, table, v, who)
 	var conflict *ConflictError
 	if errors.As(err, &conflict) {
 		unshown.Reason = "is a foreign commit"

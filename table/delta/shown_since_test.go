@@ -18,7 +18,7 @@ func TestSince(t *testing.T) {
 		if _, err := p.Publish(t.Context(), late); err != nil {
 			t.Fatal(err)
 		}
-		at, err := p.Since(t.Context(), s)
+		at, err := p.ShownSince(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestSince_AForeignNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := l.clock.now
-	if at, err := p.Since(t.Context(), never); err != nil || at.Before(before) {
+	if at, err := p.ShownSince(t.Context(), never); err != nil || at.Before(before) {
 		t.Errorf("since %v, %v", at, err)
 	}
 }
