@@ -19,6 +19,9 @@ import (
 const (
 	// batchesAtOnce is how many versions of the table of batches one Publish adds.
 	batchesAtOnce = 200
+	// batchesWithin is after how much time it adds no more: an invocation may have but
+	// half a minute, and most of that is for its batch.
+	batchesWithin = 5 * time.Second
 	// maxReplay is how many versions are read back to a checkpoint.
 	maxReplay = 1000
 	// keepReplaced is how long a file is kept for readers after the version was put that

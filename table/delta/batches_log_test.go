@@ -43,6 +43,7 @@ func late(t testing.TB, from, to manifest.Seq) *lake {
 	if head := l.head().Manifest; head.RetainFrom != from || head.Seq != to {
 		t.Fatalf("manifests %d to %d are retained, want %d to %d", head.RetainFrom, head.Seq, from, to)
 	}
+	l.clock.step = 0 // nothing takes time from here on
 	return l
 }
 
@@ -395,6 +396,7 @@ func TestBatches_ComeInSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	l.clock.step = 0
 	for _, want := range []delta.Version{199, 399, 450, 450} {
 		states, err := l.projector(l.store).Publish(t.Context(), l.head())
 		if s := batchesState(t, states); err != nil || s.Err != nil || s.Projected != want {
@@ -402,6 +404,30 @@ func TestBatches_ComeInSteps(t *testing.T) {
 		}
 		if states[0].Lag() != 0 {
 			t.Errorf("the main table waits: %+v", states[0])
+		}
+	}
+	l.readFacts(0)
+}
+
+// TestBatches_ComeInTime: nor does it where the store is slow. Each step ends with a
+// checkpoint, so that the next one has nothing to read back.
+func TestBatches_ComeInTime(t *testing.T) {
+	l := newLake(t, memstore.New())
+	l.run(record(0))
+	for l.head().Manifest.Seq < 97 {
+		if _, err := l.repairs().Fence(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []delta.Version{40, 90, 97} {
+		p := l.projector(l.store) // its clock goes on by a second with every look, one at each checkpoint
+		states, err := p.Publish(t.Context(), l.head())
+		if s := batchesState(t, states); err != nil || s.Err != nil || s.Projected != want {
+			t.Errorf("%+v, %v; want version %d", s, err, want)
+		}
+		key := fmt.Sprintf("%s/_delta_log/%020d.checkpoint.parquet", batchesTable, want-want%10)
+		if _, _, err := object.ReadAll(t.Context(), l.store, key, object.GetOptions{}, 1<<20); err != nil {
+			t.Errorf("version %d: %v", want, err)
 		}
 	}
 	l.readFacts(0)

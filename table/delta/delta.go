@@ -114,8 +114,9 @@ func (e *ConflictError) Error() string {
 //
 // What fails with the table of batches stands in its state only and is logged: the
 // error is about the tables that hold data. That table also is brought up by no more
-// than batchesAtOnce versions at once, so that a long history, of which it has nothing
-// yet, keeps no run from its work; its state then says how far it lags.
+// than batchesAtOnce versions at once, and by fewer where these take longer than
+// batchesWithin, so that a long history, of which it has nothing yet, keeps no run from
+// its work; its state then says how far it lags.
 //
 // The steps for each table, and why no two may swap:
 //  1. find the last version that is there and ours;
@@ -206,14 +207,18 @@ func (p *Projector) rollFrom(ctx context.Context, head manifest.Snapshot, s *Sta
 	if err != nil {
 		return err
 	}
+	begun, made := p.clock.Now(), 0
 	for _, seq := range seqs {
 		v, err := p.project(ctx, head, s.Table, s.Projected, seq)
 		if err != nil {
 			return err
 		}
-		s.Projected, p.at[s.Table] = v, place{v, seq}
+		s.Projected, p.at[s.Table], made = v, place{v, seq}, made+1
+		if s.Derived && v%checkpointEvery == 0 && p.clock.Now().Sub(begun) >= batchesWithin {
+			break // a later Publish begins with the checkpoint
+		}
 	}
-	p.logger.Info("table published", "table", s.Table, "version", int64(s.Projected), "versions", len(seqs))
+	p.logger.Info("table published", "table", s.Table, "version", int64(s.Projected), "versions", made)
 	return p.checkpoint(ctx, head, s.Table, s.Projected)
 }
 

@@ -23,16 +23,17 @@ import (
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// clock goes on by a second with every look, and by Sleep.
+// clock goes on by a step with every look, and by Sleep.
 type clock struct {
-	mu  sync.Mutex
-	now time.Time
+	mu   sync.Mutex
+	now  time.Time
+	step time.Duration
 }
 
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now = c.now.Add(time.Second)
+	c.now = c.now.Add(c.step)
 	return c.now
 }
 
@@ -71,7 +72,7 @@ type lake struct {
 
 func newLake(t testing.TB, store object.Store) *lake {
 	return &lake{t: t, input: memstore.New(), store: store, random: &counter{}, bytes: 128 << 20,
-		clock:  &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+		clock:  &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), step: time.Second},
 		config: manifest.Config{Hash: "c1", Source: "mem://in", Format: "ndjson", RecordID: "position", Table: "events", Dead: "events_dead"},
 		rules:  schema.Rules{MinRecords: 1}}
 }
