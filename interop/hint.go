@@ -53,7 +53,38 @@ func hinted(ctx context.Context, program, dir string, place Place) ([]Case, erro
 		}
 		t.cases = append(t.cases, copied)
 	}
+	t.batches(versions)
 	return t.cases, nil
+}
+
+// batches makes a case of the table of batches, of which two times ten files are one.
+// Manifest s took the object that versions numbered s-1.
+func (t *teller) batches(versions int) {
+	columns := []string{"seq:int64", "kind:string", "fact:string", "table_name:string", "source:string", "range_start:int64", "range_end:int64", "row_count:int64", "complete:bool"}
+	c := Case{Name: "table of batches", Table: t.table("hinted_batches"), Partial: true, Key: "seq",
+		Rows: []Row{{"seq": num(0), "kind": "genesis", "fact": "batch"}},
+		Filters: []Filter{{"fact", "=", "string", "batch"}, {"seq", ">=", "int64", "9"}, {"seq", "=", "int64", "15"}, {"source", "=", "string", "003.ndjson"},
+			{"table_name", "=", "string", "events"}, {"range_end", ">", "int64", "20"}, {"row_count", "null", "int64", ""}}}
+	for _, name := range columns {
+		name, kind, _ := strings.Cut(name, ":")
+		c.Columns = append(c.Columns, column(name, kind))
+	}
+	for s := 1; s <= versions; s++ {
+		name, line := fmt.Sprintf("%03d.ndjson", s-1), fmt.Sprintf(`{"n":%d,"s":"row %d"}`, s-1, s-1)
+		c.Rows = append(c.Rows,
+			Row{"seq": num(s), "kind": "data", "fact": "batch", "row_count": num(1)},
+			Row{"seq": num(s), "kind": "data", "fact": "consumed", "source": name, "range_start": num(0), "range_end": num(len(line) + 1), "row_count": num(1), "complete": true},
+			Row{"seq": num(s), "kind": "data", "fact": "added", "table_name": "events", "row_count": num(1)})
+	}
+	for from := 0; from <= versions; {
+		to := from + 1
+		if from+perCheckpoint <= versions {
+			to = from + perCheckpoint
+		}
+		c.Files = append(c.Files, fmt.Sprintf("%s/data/%020d-%020d.parquet", c.Table, from, to))
+		from = to
+	}
+	t.cases = append(t.cases, c)
 }
 
 // versions makes versions of a table, each with a row more than the one before it.
