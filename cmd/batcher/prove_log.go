@@ -32,6 +32,9 @@ type checkedLog struct {
 // String says it in a line.
 func (l checkedLog) String() string {
 	text := fmt.Sprintf("published %s: %d versions compared up to %d, %d checkpoints, %d files", l.Table, l.Versions, l.Published, l.Checkpoints, l.Files)
+	if l.Published < 0 {
+		text = fmt.Sprintf("published %s: no version", l.Table)
+	}
 	if l.Lag > 0 {
 		text += fmt.Sprintf(", %d behind", l.Lag)
 	}

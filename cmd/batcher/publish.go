@@ -173,12 +173,18 @@ func (p published) String() string {
 		return fmt.Sprintf("%s: %s", p.Table, p.Error)
 	case p.Version < 0:
 		return p.Table + ": nothing was written yet"
-	case p.Lag > 0 && p.Oldest != nil:
-		return fmt.Sprintf("%s: version %d, %d behind, the oldest of %s", p.Table, p.Visible, p.Lag, p.Oldest.Format(time.RFC3339))
-	case p.Lag > 0:
-		return fmt.Sprintf("%s: version %d, %d behind", p.Table, p.Visible, p.Lag)
 	}
-	return fmt.Sprintf("%s: version %d", p.Table, p.Visible)
+	text := fmt.Sprintf("%s: version %d", p.Table, p.Visible)
+	if p.Visible < 0 {
+		text = p.Table + ": not published yet"
+	}
+	if p.Lag > 0 {
+		text += fmt.Sprintf(", %d behind", p.Lag)
+	}
+	if p.Lag > 0 && p.Oldest != nil {
+		text += ", the oldest of " + p.Oldest.Format(time.RFC3339)
+	}
+	return text
 }
 
 func publishedOf(states []delta.State) []published {
