@@ -78,8 +78,8 @@ func TestALiveListHasFewSegments(t *testing.T) {
 		l.add(t, fmt.Sprint("state of ", n), batch)
 		most = max(most, len(l.Segments.Items))
 	}
-	if l.Live.Files != files || l.Segments.Ref != nil {
-		t.Errorf("%d files; segments %+v", l.Live.Files, l.Segments)
+	if l.Files != files || l.Segments.Ref != nil {
+		t.Errorf("%d files; segments %+v", l.Files, l.Segments)
 	}
 	all := l.files()
 	for i := range all {
