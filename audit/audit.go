@@ -131,6 +131,7 @@ type walk struct {
 	skipped   bool            // rows were not read because their files may be gone
 	retained  map[string]bool // files live at retain_from
 	blind     bool            // below retain_from, and what the state follows from was deleted
+	outrun    bool            // a file was deleted between the listing and its reading, by right
 	done      int64
 	sum       source.Hash // of the identities of consumed objects
 	gen       manifest.Generation
@@ -171,9 +172,9 @@ func (v *Verifier) Verify(ctx context.Context, o Options) (Report, error) {
 		if err != nil || !expired {
 			return w.report, err
 		}
-		v.Logger.InfoContext(ctx, "snapshots expired while they were verified", "seq", int64(w.report.Head))
+		v.Logger.InfoContext(ctx, "snapshots expired, or their files were deleted, while they were verified", "seq", int64(w.report.Head))
 	}
-	return Report{Since: o.Since}, fmt.Errorf("verify: snapshots expired each of %d times that the store was read: %w", maxWalks, object.ErrChanged)
+	return Report{Since: o.Since}, fmt.Errorf("verify: snapshots expired, or their files were deleted, each of %d times that the store was read: %w", maxWalks, object.ErrChanged)
 }
 
 // prove makes one walk.
@@ -197,10 +198,14 @@ func (w *walk) prove(ctx context.Context) error {
 	return w.liveRows(ctx)
 }
 
-// overtaken says whether what was found broken may be so by right, because fewer
-// snapshots are retained by now than at the head of the walk. That the head
-// cannot be read for damage changes nothing about what was found.
+// overtaken says whether what was found broken may be so by right: because fewer
+// snapshots are retained by now than at the head of the walk, or because files that
+// none of them needs were there when the walk began, and no longer when it read them.
+// That the head cannot be read for damage changes nothing about what was found.
 func (w *walk) overtaken(ctx context.Context) (bool, error) {
+	if w.outrun {
+		return true, nil
+	}
 	if len(w.report.Violations) == 0 || w.head.Manifest == nil {
 		return false, nil
 	}

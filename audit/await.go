@@ -84,15 +84,19 @@ func (w *walk) note(m *manifest.Manifest) {
 	}
 }
 
-// superseded says whether no retained snapshot needs some file of a batch: that the
-// file has the right rows, if it is there at all, then says nothing of those that are
-// live.
+// superseded says whether no retained snapshot needs some file of a batch, one that it
+// wrote or one that it took away: that the file has the right rows, if it is there at
+// all, then says nothing of those that are live.
 func (w *walk) superseded(m *manifest.Manifest) bool {
-	if m.Seq >= w.head.Manifest.RetainFrom {
+	first := w.head.Manifest.RetainFrom
+	if m.Seq > first {
 		return false
 	}
 	for _, t := range m.Tables {
-		if !t.Add.Loaded() || slices.ContainsFunc(t.Add.Items, func(f manifest.File) bool { return !w.retained[f.Key] }) {
+		if t.Remove.Count > 0 {
+			return true // by a batch at or below first: the snapshots that need it are below
+		}
+		if m.Seq < first && (!t.Add.Loaded() || slices.ContainsFunc(t.Add.Items, func(f manifest.File) bool { return !w.retained[f.Key] })) {
 			return true
 		}
 	}

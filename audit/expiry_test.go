@@ -7,12 +7,14 @@ import (
 	"io"
 	"iter"
 	"testing"
+	"time"
 
 	"batcher/audit"
 	"batcher/compact"
 	"batcher/manifest"
 	"batcher/object"
 	"batcher/object/memstore"
+	"batcher/source/files"
 )
 
 // beside acts before the nth call of a walk, some times.
@@ -133,4 +135,55 @@ func TestDamageIsFoundBesideExpiry(t *testing.T) {
 		w.watched(6, times)
 		w.verify(audit.Options{Checks: audit.CheckRows}, "I14")
 	}
+}
+
+// TestVerifyBesideCollection has garbage collection delete, before every single call
+// that verify makes, the files of snapshots that expired before it began.
+func TestVerifyBesideCollection(t *testing.T) {
+	good := newWorld(t)
+	good.change = files.ReplaceChanged
+	for i := range 3 {
+		good.drop(fmt.Sprint("a", i), lines(10*i, 5)+"{\n")
+		good.run()
+	}
+	good.merge("events")
+	good.merge("events_dead")
+	good.drop("a1", lines(50, 4))
+	good.run()
+	good.clock.now = good.clock.now.Add(time.Hour)
+	for range 2 { // only what is expired is left to be collected
+		if _, err := good.repair().Fence(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if head, err := good.repair().Expire(t.Context(), 0); err != nil || head.Manifest.RetainFrom < 6 {
+		t.Fatalf("%+v, %v", head.Manifest, err)
+	}
+	collect := func(w *world) *beside {
+		plain := *w
+		b := &beside{Store: w.bytes, chain: w.layout().Manifests()}
+		b.act = func() {
+			gc := &compact.GC{Log: plain.invoke().Log, Store: plain.store, Now: plain.clock.Now, Logger: quiet}
+			if _, err := gc.Run(t.Context(), compact.GCOptions{Mode: compact.Confirm, MaxShare: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.store = b
+		return b
+	}
+	w := good.clone(t)
+	calls := collect(w)
+	want := w.verify(audit.Options{Checks: all})
+	before := len(good.bytes.Objects())
+	for n := 1; n <= calls.calls; n++ {
+		w := good.clone(t)
+		w.input = good.input.(*memstore.Store).Clone()
+		b := collect(w)
+		b.n, b.times = n, 1
+		rep := w.verify(audit.Options{Checks: all})
+		if b.times > 0 || rep.Records != want.Records || rep.Source != want.Source || len(w.bytes.Objects()) >= before {
+			t.Fatalf("before call %d: %+v, want %+v; %d objects of %d are left", n, rep, want, len(w.bytes.Objects()), before)
+		}
+	}
+	t.Logf("%d calls, %d objects before", calls.calls, before)
 }

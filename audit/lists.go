@@ -209,6 +209,10 @@ func (w *walk) ref(ctx context.Context, seq manifest.Seq, r segment.Ref) error {
 		return nil
 	}
 	run, _, err := object.ReadAll(ctx, w.Store, r.Key, object.GetOptions{From: r.Offset, Limit: r.Size}, r.Size)
+	if errors.Is(err, object.ErrNotFound) && seq < w.head.Manifest.RetainFrom {
+		delete(w.runs, r) // as above: it was deleted since it was listed
+		return nil
+	}
 	if err == nil {
 		err = r.Check(run)
 	}

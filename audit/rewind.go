@@ -7,6 +7,7 @@ import (
 
 	"batcher/commit"
 	"batcher/manifest"
+	"batcher/object"
 	"batcher/segment"
 )
 
@@ -129,4 +130,12 @@ func (w *walk) expired(seq manifest.Seq, err error) bool {
 func (w *walk) collected(seq manifest.Seq, err error) bool {
 	var missing *commit.MissingError
 	return seq < w.head.Manifest.RetainFrom && errors.As(err, &missing)
+}
+
+// lapsed says whether a file cannot be had because no retained snapshot needs it, so
+// that garbage collection deleted it after it was listed. The walk does not count then.
+func (w *walk) lapsed(f *manifest.File, err error) bool {
+	gone := errors.Is(err, object.ErrNotFound) && f.Seq < w.head.Manifest.RetainFrom && !w.retained[f.Key]
+	w.outrun = w.outrun || gone
+	return gone
 }

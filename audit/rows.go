@@ -101,6 +101,9 @@ func (w *walk) hashes(ctx context.Context, m *manifest.Manifest, added map[strin
 		for i := range list {
 			f := &list[i]
 			sum, err := w.hash(ctx, f.Key)
+			if w.lapsed(f, err) {
+				continue
+			}
 			if err != nil {
 				if err := w.damage(err, "I10", m.Seq); err != nil {
 					return err
@@ -175,6 +178,7 @@ func (w *walk) scan(ctx context.Context, seq manifest.Seq, list []manifest.File,
 		switch {
 		case err != nil && unproved(err):
 			return err
+		case w.lapsed(f, err):
 		case err != nil:
 			w.violation("I10", seq, "%s cannot be read: %v", f.Key, err)
 		case n != f.Rows:
