@@ -142,6 +142,13 @@ func TestTheDocumentedPoliciesSufficeAndNoMore(t *testing.T) {
 	if r := gc.run("gc", "--confirm", "--keep", "0s"); r.code != exitOK || !strings.Contains(r.stdout, "deleted 2") {
 		t.Errorf("gc: exit %d: %s%s", r.code, r.stdout, r.stderr)
 	}
+	var status statusReport
+	writer.must(&status, "status")
+	for _, d := range status.Delta {
+		if d.Lag > 0 || d.Error != "" {
+			t.Errorf("gc committed a floor and did not publish it: %+v", d)
+		}
+	}
 	writer.must(&rep, "run")
 	if rep.Rows.Written != 2 {
 		t.Errorf("after gc the writer wrote %+v", rep.Rows)
