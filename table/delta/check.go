@@ -146,12 +146,16 @@ func (c *checking) list(ctx context.Context) error {
 	return err
 }
 
-// oldest is the first version that is there; -1 if none is.
-func (c *checking) oldest() Version {
-	if len(c.versions) == 0 {
-		return -1
+// oldest are the first version and the first checkpoint that are there; -1 if none is.
+// Cleaning takes one of them with each object that it deletes.
+func (c *checking) oldest() [2]Version {
+	first := [2]Version{-1, -1}
+	for i, there := range [][]Version{c.versions, c.checkpoints} {
+		if len(there) > 0 {
+			first[i] = there[0]
+		}
 	}
-	return c.versions[0]
+	return first
 }
 
 // judgeFrom finds the first version that is judged.

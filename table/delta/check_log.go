@@ -303,6 +303,9 @@ func (c *checking) readCheckpoint(ctx context.Context, v Version) (p *page, wron
 	}
 	in := &watched{ReaderAt: object.NewReaderAt(ctx, c.p.store, key)}
 	p, err = applyCheckpoint(io.NewSectionReader(in, 0, info.Size))
+	if errors.Is(in.err, object.ErrNotFound) {
+		return nil, "is missing", nil // it was cleaned away meanwhile
+	}
 	if in.err != nil {
 		return nil, "", fmt.Errorf("read checkpoint %d: %w", v, in.err)
 	}

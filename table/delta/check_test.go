@@ -305,6 +305,30 @@ func TestCheck_TheTableOfBatches(t *testing.T) {
 	}
 }
 
+// TestCheck_BesideCleaning has the checkpoint deleted with which a check begins, right
+// before each of its first calls: its version goes next, but is there still.
+func TestCheck_BesideCleaning(t *testing.T) {
+	story, _ := months(t)
+	story.clock.add(40 * day)
+	const first = "events/_delta_log/00000000000000000010.checkpoint.parquet"
+	stale, err := story.projector(story.store).Stale(t.Context(), "events")
+	at := slices.Index(stale.Keys, first)
+	if err != nil || at < 0 {
+		t.Fatalf("%+v, %v", stale, err)
+	}
+	for _, key := range stale.Keys[:at] {
+		story.delete(key)
+	}
+	for call := 1; call <= 12; call++ {
+		l, store := clone(story)
+		hooked := &hookedStore{Store: l.store, left: call, hook: func() { l.delete(first) }}
+		checked, err := l.projector(hooked).Check(t.Context(), l.head(), 0)
+		if err != nil || len(checked[0].Findings) > 0 || store.Objects()[first] != nil {
+			t.Errorf("before call %d: %+v, %v", call, checked, err)
+		}
+	}
+}
+
 // logOf is the Delta log of one table.
 func logOf(s *memstore.Store, table string) map[string]string {
 	out := deltaLog(s)
