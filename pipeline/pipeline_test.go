@@ -404,6 +404,24 @@ func TestAnIdleRunCostsTheSameAfter10And1000Batches(t *testing.T) {
 	}
 }
 
+// TestEachObjectIsReadOnce in a run of many batches, although small ones are read ahead.
+func TestEachObjectIsReadOnce(t *testing.T) {
+	const objects = 60
+	size := int64(len(lines(0, 1)))
+	for _, limits := range []batch.Limits{{Objects: 1}, {Objects: 7}, {Bytes: 5*size + 1}, {}} {
+		w := newWorld(t)
+		w.limits = limits
+		for i := range objects {
+			w.drop(fmt.Sprintf("o%04d.ndjson", i), lines(i%10, 1))
+		}
+		before := object.RequestsOf(w.input)
+		rep := w.run()
+		if made := object.RequestsOf(w.input).Sub(before); rep.Objects.Read != objects || made.Get != objects {
+			t.Errorf("%+v: %d batches read %d objects with %d GETs", limits, rep.Batches, rep.Objects.Read, made.Get)
+		}
+	}
+}
+
 func TestABatchAfterStartUpCostsFewRequests(t *testing.T) {
 	w := newWorld(t)
 	w.limits = batch.Limits{Objects: 1}

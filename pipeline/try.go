@@ -45,7 +45,7 @@ func (t *try) read(ctx context.Context, objects []files.Object) error {
 		Main: func(b *column.Block) (*column.Block, error) { return behind.Write(ctx, p.main, b) },
 		Dead: func(b *column.Block) (*column.Block, error) { return behind.Write(ctx, p.dead, b) },
 	})
-	fetch := newFetcher(t.Source, t.readable(objects))
+	fetch := newFetcher(t.Source, t.readable(objects[:t.room(objects)]))
 	defer fetch.stop()
 	for _, o := range objects {
 		if t.gather.Full(o.Key, o.Size) || t.gather.Cut() || t.over() || !t.gather.Empty() && o.Replaces != t.replaces {
@@ -78,6 +78,20 @@ func (t *try) read(ctx context.Context, objects []files.Object) error {
 		return t.Log.Absent(ctx, t.head, t.head, err)
 	}
 	return nil
+}
+
+// room is how many of the objects the batch has room for, as far as that is known before
+// they are read. What is read ahead beyond them the next batch would read again.
+func (t *try) room(objects []files.Object) int {
+	most, bytes := t.limits, int64(0)
+	for i, o := range objects {
+		bytes += o.Size
+		full := most.Objects > 0 && int64(i) >= most.Objects || most.Bytes > 0 && bytes > most.Bytes
+		if i > 0 && (full || o.Replaces != objects[0].Replaces) {
+			return i
+		}
+	}
+	return len(objects)
 }
 
 // readable leaves out what an earlier try of the batch found not to be read: read
