@@ -117,12 +117,24 @@ func (r *rooms) plan(ctx context.Context, c *call, o planOptions) (planReport, e
 	if rep.Rows, err = r.rows(ctx, head, rep, first); err != nil {
 		return planReport{}, err
 	}
-	rep.Requests = planCost{Get: 3 + rep.Objects + 2*rep.Batches, Put: 3 * rep.Batches}
+	rep.Requests = r.cost(rep)
 	rep.Dollars = float64(rep.Requests.Get)*dollarsPerGet + float64(rep.Requests.Put)*dollarsPerPut
 	for i := range first[:min(len(first), 5)] {
 		rep.First = append(rep.First, planItem{first[i].Key, first[i].Size, int64(first[i].From)})
 	}
 	return rep, nil
+}
+
+// cost estimates what a run asks of the stores. Publishing takes looks at two tables, and
+// of each batch a version, and a file and a version of the table of batches; checkpoints
+// and folds are spread over the batches, see docs/COST.md.
+func (r *rooms) cost(rep planReport) planCost {
+	cost := planCost{Get: 3 + rep.Objects + max(0, rep.Batches-1), Put: 3 * rep.Batches}
+	if r.delta != nil {
+		cost.Get += 4 + 2*rep.Batches
+		cost.Put += rep.Batches * 36 / 10
+	}
+	return cost
 }
 
 // rows estimates how many rows a run makes.

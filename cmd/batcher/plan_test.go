@@ -22,6 +22,29 @@ func (w *world) packedDrop(from, to int) (size int64) {
 	return size
 }
 
+// TestPlanKnowsWhatARunAsksOfTheStore, published or not.
+func TestPlanKnowsWhatARunAsksOfTheStore(t *testing.T) {
+	for _, publish := range []string{"[]", "[delta]"} {
+		w := newWorld(t, nil, localFile+"compact: {after_run: 0%}\npublish: "+publish+"\n")
+		w.packedDrop(0, 3)
+		w.must(&report{}, "run") // which begins the pipeline
+		w.packedDrop(3, 63)
+		var p planReport
+		w.must(&p, "plan")
+		var r report
+		w.must(&r, "run")
+		if r.Batches != 20 || p.Batches != 20 {
+			t.Fatalf("%d batches planned, %d committed", p.Batches, r.Batches)
+		}
+		for what, of := range map[string][2]int64{"GETs": {p.Requests.Get, r.Requests.Get}, "PUTs": {p.Requests.Put, r.Requests.Put}} {
+			if planned, made := of[0], of[1]; planned < made*3/4 || planned > made*5/4 {
+				t.Errorf("publish %s: about %d %s planned, %d made", publish, planned, what, made)
+			}
+		}
+		t.Logf("publish %s: %+v planned, %+v made", publish, p.Requests, r.Requests)
+	}
+}
+
 func TestPlanEstimatesWhatItsBatchesRead(t *testing.T) {
 	w := newWorld(t, nil, localFile)
 	w.packedDrop(0, 24)
