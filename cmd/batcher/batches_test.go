@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"batcher/audit"
 	"batcher/localdev"
@@ -128,4 +129,46 @@ func TestALostFileOfTheTableOfBatchesIsTold(t *testing.T) {
 	}
 	w.must(&publication{}, "publish")
 	w.must(&audit.Report{}, "verify")
+}
+
+// TestTheTableOfBatchesHasTheNameOfAnother pipeline's table, which was there first: that
+// one is left alone, nobody is told to delete it, and nothing waits for a table that
+// will never be.
+func TestTheTableOfBatchesHasTheNameOfAnother(t *testing.T) {
+	w := newWorld(t, nil, localFile+"publish: [delta]\n")
+	w.write("other.yaml", strings.Replace(localFile, "pipeline: events\n", "pipeline: events_batches\n", 1)+"publish: [delta]\n")
+	for i := range 12 {
+		w.write(fmt.Sprintf("in/%d.ndjson", i), `{"n":1}`+"\n")
+		w.must(&report{}, "run", "-c", "other.yaml")
+	}
+	theirs, err := filepath.Glob(filepath.Join(w.dir, "lake", "events_batches", "*", "*"))
+	if err != nil || len(theirs) < 12 {
+		t.Fatalf("%v, %v", theirs, err)
+	}
+	long := time.Now().AddDate(0, -3, 0)
+	for _, file := range theirs {
+		if err := os.Chtimes(file, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.must(&report{}, "run")
+	if r := w.run("publish"); r.code != exitConfig || !strings.Contains(r.stderr, "belongs to pipeline events_batches-") || strings.Contains(r.stderr, "delete the folder") {
+		t.Errorf("publish: exit %d: %s", r.code, r.stderr)
+	}
+	var status statusReport
+	w.must(&status, "status")
+	if b := status.Delta[2]; b.Conflict != "" || !strings.Contains(b.Error, "belongs to pipeline") {
+		t.Errorf("status %+v", b)
+	}
+	if r := w.run("ddl", "duckdb"); r.code != exitOK || strings.Contains(r.stdout, "delete the folder") {
+		t.Errorf("ddl: exit %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	w.must(&repaired{}, "expire", "--keep", "1ns", "--confirm")
+	w.must(&struct{}{}, "gc", "--keep", "1ns", "--confirm")
+	for _, file := range theirs {
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
+		}
+	}
+	w.must(&audit.Report{}, "verify", "--source")
 }

@@ -22,6 +22,8 @@ const (
 	// batchesWithin is after how much time it adds no more: an invocation may have but
 	// half a minute, and most of that is for its batch.
 	batchesWithin = 5 * time.Second
+	// maxClaim bounds the bytes of a claim.
+	maxClaim = 4 << 10
 	// maxReplay is how many versions are read back to a checkpoint.
 	maxReplay = 1000
 	// keepReplaced is how long a file is kept for readers after the version was put that
@@ -92,6 +94,46 @@ func (b *batches) commit(ctx context.Context, head, _, made manifest.Snapshot, a
 		return nil, err
 	}
 	return encode(actions)
+}
+
+// claimed gives what is wrong with the log another reason where the name is that of
+// another pipeline's table, which may be older than the table of batches is: an error
+// that wraps commit.ErrForeign.
+func (b *batches) claimed(ctx context.Context, head manifest.Snapshot, wrong error) error {
+	body, _, err := object.ReadAll(ctx, b.p.store, manifest.Claim(b.name), object.GetOptions{}, maxClaim)
+	if errors.Is(err, object.ErrNotFound) {
+		return wrong
+	}
+	if err != nil {
+		return fmt.Errorf("whose table %s is: %w", b.name, err)
+	}
+	origin, err := b.p.begin(ctx, head)
+	if err != nil {
+		return err
+	}
+	c, err := manifest.DecodeClaim(body)
+	if err != nil || c.Pipeline == origin.Pipeline {
+		return wrong
+	}
+	return fmt.Errorf("%w: %s, as the table of batches would be called, belongs to pipeline %s", commit.ErrForeign, b.name, c.Pipeline)
+}
+
+// wrote says whether a version that is there is of this chain.
+func (b *batches) wrote(ctx context.Context, v Version) (bool, error) {
+	head, err := b.p.log.Head(ctx)
+	if err != nil {
+		return false, err
+	}
+	who, there, err := b.p.author(ctx, b.name, v)
+	if err != nil || !there {
+		return false, err
+	}
+	err = b.p.prove(ctx, head, b.name, v, who)
+	var conflict *ConflictError
+	if errors.As(err, &conflict) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // remember keeps what the table shows after a version, if that is known of the one

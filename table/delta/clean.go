@@ -55,6 +55,11 @@ func (p *Projector) Stale(ctx context.Context, table string) (Cleaned, error) {
 	if err != nil || h.Version < 0 {
 		return Cleaned{}, err
 	}
+	if table == p.batches.name { // the name may be that of another pipeline's table
+		if ours, err := p.batches.wrote(ctx, h.Version); err != nil || !ours {
+			return Cleaned{}, err
+		}
+	}
 	entries, err := p.entries(ctx, table)
 	if err != nil {
 		return Cleaned{}, err

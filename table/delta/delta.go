@@ -172,6 +172,9 @@ func (p *Projector) roll(ctx context.Context, head manifest.Snapshot, s *State) 
 		delete(p.at, s.Table)
 	}
 	at, err := p.find(ctx, head, s.Table)
+	if err != nil && s.Derived {
+		err = p.batches.claimed(ctx, head, err)
+	}
 	if err != nil {
 		s.Projected = p.ours(ctx, head, s.Table, err)
 		return err
@@ -231,6 +234,9 @@ func (p *Projector) Status(ctx context.Context, head manifest.Snapshot) ([]State
 			var at place
 			at, err = p.find(ctx, head, s.Table)
 			s.Projected = at.version
+		}
+		if err != nil && s.Derived {
+			err = p.batches.claimed(ctx, head, err)
 		}
 		if errors.As(err, &s.Conflict) {
 			s.Projected, err = p.ours(ctx, head, s.Table, err), nil
