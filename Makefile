@@ -73,7 +73,7 @@ PAIRS = 7
 bench: ## compare whole runs with DuckDB and Polars: PAIRS=5; writes docs/PERFORMANCE.md
 	$(GO) run ./bench/cmd/compare -pairs $(PAIRS) -doc docs/PERFORMANCE.md -plot docs/performance.svg
 
-# Everything is in memory, about 4 GB at 100,000 batches; takes half an hour.
+# Everything is in memory, about 13 GB at 100,000 batches; takes half an hour or more.
 bench-growth: ## measure what a run costs after 10 to 100,000 batches; writes docs/PERFORMANCE.md
 	$(GO) run ./bench/cmd/growth -doc docs/PERFORMANCE.md -plot docs/growth.svg
 
