@@ -4,7 +4,7 @@
 
 .POSIX:
 .SUFFIXES:
-.PHONY: help build test nightly race check lint vuln lambda docker-test bench bench-compact bench-growth microbench chaos clean
+.PHONY: help build test nightly race check lint vuln lambda docker-test bench bench-compact bench-growth microbench chaos interop clean
 
 GO = go
 TEST_TIMEOUT = 20m
