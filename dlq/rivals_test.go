@@ -223,7 +223,7 @@ func (y *rivalry) mend() action {
 }
 
 func (y *rivalry) merge() error {
-	m := &compact.Merge{Log: y.log(), Store: y.store, Random: y.random, Now: y.clock.Now, Logger: slog.New(slog.DiscardHandler),
+	m := &compact.Merge{Log: y.log(), Store: y.store, Random: y.random, Now: y.clock.Now, Logger: slog.New(slog.DiscardHandler), Ahead: 1,
 		Rules: compact.Rules{FanIn: 2, Classes: compact.AllSizes}}
 	head, err := m.Log.Head(y.t.Context())
 	for _, table := range []string{"events", "events_dead"} {

@@ -40,7 +40,7 @@ func publishVerb(l *lake, store object.Store) error {
 
 func mergeWith(log *commit.Log, l *lake, store object.Store) error {
 	head, err := log.Head(l.t.Context())
-	m := compact.Merge{Log: log, Store: store, Random: l.random, Now: l.clock.Now, Logger: quiet,
+	m := compact.Merge{Log: log, Store: store, Random: l.random, Now: l.clock.Now, Logger: quiet, Ahead: 1,
 		Rules: compact.Rules{Target: 1 << 30, FanIn: 2}}
 	for _, table := range []string{"events", "events_dead"} {
 		if err == nil {
