@@ -109,7 +109,7 @@ func batchesError(s delta.State) error {
 // batchesCure is what to do about a table of batches that others wrote into or deleted
 // from.
 func batchesCure(table string) string {
-	return "delete the folder " + table + ": it has nothing that manifests do not say, and the next publish makes it anew"
+	return "delete the folder " + table + ": no data depends on it, and the next publish makes it anew from the first retained manifest on"
 }
 
 // everythingPublished refuses to forget what a table needs that is not published yet.

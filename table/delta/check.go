@@ -63,14 +63,14 @@ const (
 // was cleaned each time that it was read.
 //
 // For each version it makes two requests, one of them for the manifest; for each
-// checkpoint a few, for each file that the table of batches shows one. Memory grows with the files that are shown and with the largest
-// version.
+// checkpoint a few, for each file that the table of batches shows one. Memory grows with
+// the files that are shown and with the largest version.
 func (p *Projector) Check(ctx context.Context, head manifest.Snapshot, since manifest.Seq) ([]Checked, error) {
 	var out []Checked
-	for _, table := range append(slices.Sorted(maps.Keys(head.Manifest.Tables)), p.batches.name) {
-		c, err := p.checkTable(ctx, head, table, since)
+	for _, s := range p.states(head) {
+		c, err := p.checkTable(ctx, head, s, since)
 		if err != nil {
-			return nil, fmt.Errorf("check the Delta log of %s: %w", table, err)
+			return nil, fmt.Errorf("check the Delta log of %s: %w", s.Table, err)
 		}
 		out = append(out, c)
 	}
@@ -78,14 +78,14 @@ func (p *Projector) Check(ctx context.Context, head manifest.Snapshot, since man
 }
 
 // checkTable checks one table, anew where its log was cleaned meanwhile.
-func (p *Projector) checkTable(ctx context.Context, head manifest.Snapshot, table string, since manifest.Seq) (Checked, error) {
+func (p *Projector) checkTable(ctx context.Context, head manifest.Snapshot, s State, since manifest.Seq) (Checked, error) {
 	for range maxChecks {
-		c := &checking{p: p, head: head, table: table, loaded: -1,
-			out: Checked{Table: table, Derived: table == p.batches.name, From: -1, Projected: -1}}
+		c := &checking{p: p, head: head, table: s.Table, loaded: -1,
+			out: Checked{Table: s.Table, Derived: s.Derived, From: -1, Chain: s.Chain, Projected: -1}}
 		if err := c.run(ctx, since); err != nil || len(c.out.Findings) == 0 {
 			return c.out, err
 		}
-		now := checking{p: p, table: table}
+		now := checking{p: p, table: s.Table}
 		if err := now.list(ctx); err != nil {
 			return c.out, err
 		}
@@ -115,7 +115,6 @@ type checking struct {
 
 // run checks the table.
 func (c *checking) run(ctx context.Context, since manifest.Seq) error {
-	c.out.Chain = c.p.of(c.table).stands(c.head.Manifest).version
 	if err := c.list(ctx); err != nil {
 		return err
 	}

@@ -107,10 +107,11 @@ func (e *ConflictError) Error() string {
 // Publish makes the Delta tables account for head, and returns their states by
 // name, that of the table of batches last. Where there is nothing to do it makes two
 // requests for each table at the first call, three at a version that has a checkpoint,
-// and none later. A table that fails does not keep others back: the
-// error joins those of all tables. Among them are *ConflictError, and errors that
-// wrap commit.ErrDamaged where the Delta log says it was made from another chain.
-// After any error, running again goes on where it stopped.
+// and none later. A table that fails does not keep others back: the error joins those
+// of all tables. Among them are *ConflictError, errors that wrap commit.ErrDamaged where
+// the Delta log says it was made from another chain, and *commit.SupersededError where
+// head is so old that what it names expired. After any error, running again goes on
+// where it stopped.
 //
 // What fails with the table of batches stands in its state only and is logged: the
 // error is about the tables that hold data. That table also is brought up by no more
