@@ -329,7 +329,7 @@ func TestParse_FileOnS3HasNoRelativePaths(t *testing.T) {
 
 func TestIdentityAndHash(t *testing.T) {
 	base := parse(t, minimal, config.Options{})
-	if got, want := base.Hash(), "8dfb87d31c346e0a6e5eb2dd5a5bb39a1d8f386af1868ebef39973fb7a4a3476"; got != want {
+	if got, want := base.Hash(), "937379ac2c197cc474e6439a4494896da63ae5de2fe9fb1e06714a995c0f3af8"; got != want {
 		t.Errorf("the hash of an unchanged file changed: %s, was %s", got, want)
 	}
 	if got := base.Identity(); got != (config.Identity{Source: "/etc/batcher/in", Format: "auto", RecordID: "position", Table: "events", Dead: "events_dead"}) {

@@ -83,7 +83,13 @@ type deciding struct {
 	Columns     []pinned      `json:",omitempty"` // with the event time
 	OnlyListed  bool          `json:",omitempty"`
 	PartitionBy []Partition   `json:",omitempty"`
+	Rules       int           // of this program: readingRules
 }
+
+// readingRules counts the changes of what this program makes of the same bytes
+// under the same settings. It is part of the hash, so that rows which an earlier
+// program wrote by other rules are told from rows that are wrong.
+const readingRules = 2
 
 // Hash is the SHA-256, in hex, of the settings that decide what is written. A
 // writer whose file has another hash than the chain's last must plan anew.
@@ -137,6 +143,7 @@ func (p *Pipeline) deciding() deciding {
 		Columns:     pinnedOf(p.Pins()),
 		OnlyListed:  p.Schema.OnlyListed,
 		PartitionBy: p.PartitionBy,
+		Rules:       readingRules,
 	}
 	if files.Encoding != EncodingUTF8 {
 		d.Encoding = files.Encoding
