@@ -4,10 +4,11 @@
 
 .POSIX:
 .SUFFIXES:
-.PHONY: help build test nightly race check lint vuln lambda docker-test bench bench-compact bench-growth microbench chaos interop clean
+.PHONY: help build test prove nightly race check lint vuln lambda docker-test bench bench-compact bench-growth microbench chaos interop clean
 
 GO = go
-TEST_TIMEOUT = 20m
+# A bound for what hangs, not for what is slow: tests have a budget of work, not of time.
+TEST_TIMEOUT = 2h
 # Packages given to test, race and bench.
 PACKAGES = ./...
 LINT = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -22,14 +23,22 @@ help: ## list the targets
 build: ## build the static binary bin/batcher
 	$(STATIC) -ldflags "$(LDFLAGS)" -o bin/batcher ./cmd/batcher
 
-# Tests read sample files below BATCHER_SAMPLES, if it is set.
-test: ## run all tests, then print the figures that they noted
-	@figures=$$(mktemp) || exit 1; \
+# RUN_TESTS prints the figures that tests noted after them.
+RUN_TESTS = figures=$$(mktemp) || exit 1; \
 	trap 'rm -f "$$figures"' EXIT; \
 	code=0; \
-	BATCHER_FIGURES="$$figures" $(GO) test -timeout $(TEST_TIMEOUT) $(PACKAGES) || code=$$?; \
+	BATCHER_FIGURES="$$figures" $(GO) test -timeout $(TEST_TIMEOUT) $$tests || code=$$?; \
 	if [ -s "$$figures" ]; then echo; echo "Figures"; sort "$$figures" | sed 's/^/  /'; fi; \
 	exit $$code
+
+# Tests read sample files below BATCHER_SAMPLES, if it is set.
+test: ## run all tests, those that explore on a sample, then print the figures that they noted
+	@tests="$(PACKAGES)"; $(RUN_TESTS)
+
+# The packages of which tests ask localdev.Proving.
+PROVEN = ./sim/... ./specs ./pipeline ./dlq ./compact ./table/delta ./localdev/...
+prove: ## run the tests that explore to their end: interleavings, crash points, simulations, mutants, chaos
+	@export BATCHER_PROVE=1; tests="$(PROVEN)"; $(RUN_TESTS)
 
 # Keeps every state in memory, about 2 GB.
 nightly: ## explore interleavings with more faults, simulate for BATCHER_SIM_TIME (3h)

@@ -13,6 +13,7 @@ import (
 
 	"batcher/commit"
 	"batcher/compact"
+	"batcher/localdev"
 	"batcher/manifest"
 	"batcher/object"
 	"batcher/object/faultstore"
@@ -243,6 +244,7 @@ func (w *world) onlyNeeded() {
 // TestLongListsOfSegmentsAreFollowed has so many segments that their own lists
 // stand in state objects.
 func TestLongListsOfSegmentsAreFollowed(t *testing.T) {
+	localdev.Proof(t)
 	w := newWorld(t, 1)
 	for range 100 {
 		w.commit(size{2, 1, 5500}) // each batch spills the live list, in segments too large to be folded

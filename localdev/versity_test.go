@@ -20,6 +20,7 @@ import (
 //   - delete: in a bucket that keeps versions it takes a deleted key for one
 //     that exists, and refuses to create it again.
 func TestVersityIsAdmittedAndDiffersInTwoPlaces(t *testing.T) {
+	localdev.Proof(t) // builds versitygw first
 	s, err := localdev.StartVersity(context.Background(), localdev.Options{})
 	if err != nil {
 		t.Fatalf("this test needs a versitygw: %v", err)

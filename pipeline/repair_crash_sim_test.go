@@ -57,15 +57,16 @@ func TestEveryCallOfEveryVerbMayFailInEveryWay(t *testing.T) {
 			if err := v.do(littered, plain); err != nil || len(list(t, plain)) == before {
 				t.Fatalf("it changed nothing: %v", err)
 			}
-			points, calls := 0, plain.Calls()
+			points, calls := localdev.OneIn(7), plain.Calls()
 			for i, call := range calls {
 				for _, c := range casesAt(i+1, call.Op) {
-					c.tryVerb(t, v, littered, slices.Clone(receipts))
-					points++
+					if points.Take() {
+						c.tryVerb(t, v, littered, slices.Clone(receipts))
+					}
 				}
 			}
-			t.Logf("%d calls, %d crash points", len(calls), points)
-			localdev.Figure("crash points of "+v.name, fmt.Sprintf("%d (%d calls)", points, len(calls)))
+			t.Logf("%d calls, %v crash points", len(calls), points)
+			localdev.Figure("crash points of "+v.name, fmt.Sprintf("%v (%d calls)", points, len(calls)))
 		})
 	}
 }

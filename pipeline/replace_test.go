@@ -402,15 +402,16 @@ func TestEveryCallOfAChangeMayFailInEveryWay(t *testing.T) {
 			if rep, err := seen.invokeCrash(&receipts).Run(t.Context(), pipeline.Options{}); err != nil || rep.Objects.Changed != 4 {
 				t.Fatalf("%+v, %v", rep, err)
 			}
-			calls, points := plain.Calls(), 0
+			calls, points := plain.Calls(), localdev.OneIn(7)
 			for i, call := range calls {
 				for _, c := range append(casesAt(i+1, call.Op), outagesAt(i+1, call.Op)...) {
-					c.tryChange(t, first, slices.Clone(before), records)
-					points++
+					if points.Take() {
+						c.tryChange(t, first, slices.Clone(before), records)
+					}
 				}
 			}
-			t.Logf("%d calls, %d crash points", len(calls), points)
-			localdev.Figure("crash points of on_change: "+string(policy), fmt.Sprintf("%d (%d calls)", points, len(calls)))
+			t.Logf("%d calls, %v crash points", len(calls), points)
+			localdev.Figure("crash points of on_change: "+string(policy), fmt.Sprintf("%v (%d calls)", points, len(calls)))
 		})
 	}
 }

@@ -104,7 +104,7 @@ func TestARivalGoesOnWhileOneLooks(t *testing.T) {
 			if projected == 9 && seq == 11 {
 				uncounted = ""
 			}
-			for call := 1; ; call += everyCall {
+			for call := 1; ; call += everyCall() {
 				l, store := clone(story)
 				if projected > 0 {
 					s, err := l.log(l.store).Slot(t.Context(), projected)
