@@ -63,8 +63,8 @@ func (w *world) columnsOf() []string {
 func TestAStoreOfEarlierRulesGoesOn(t *testing.T) {
 	w := goldenStore(t)
 	golden, err := os.ReadFile("testdata/golden/rows.ndjson")
-	if before := w.run("head", "-n", "1000").stdout; err != nil || before != string(golden) {
-		t.Fatalf("%v: the store reads as\n%s\nwant\n%s", err, before, golden)
+	if before := w.run("head", "-n", "1000"); err != nil || before.stdout != string(golden) {
+		t.Fatalf("%v: exit %d, the store reads as\n%s%s\nwant\n%s", err, before.code, before.stdout, before.stderr, golden)
 	}
 	columns := w.columnsOf()
 	w.continues(27)
