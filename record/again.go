@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"unicode/utf8"
+
+	"batcher/source"
 )
 
 // Layout says how the records of an object are laid out, as far as one of them
@@ -94,4 +96,27 @@ func (f Format) ByName(name string) Kind {
 		return Avro
 	}
 	return Auto
+}
+
+// Head is the kind of an object whose stored bytes are r and the beginning of
+// its text, in UTF-8, up to 64 KiB; of a container with types of its own there is
+// none. It is valid until the decoder reads again. It fails as Decode does.
+func (d *Decoder) Head(stop Stopper, o Object, r io.Reader) (Kind, []byte, error) {
+	if err := d.in.open(stop, r); err != nil {
+		return "", nil, err
+	}
+	w := &d.text
+	w.reset(&d.in)
+	if err := w.fill(); err != nil {
+		return "", nil, err
+	}
+	name := source.KeyOf(o.Source)
+	if kind := d.opt.Format.of(name, w.rest()); kind == Parquet || kind == Avro {
+		return kind, nil, nil
+	}
+	if err := d.convert(d.opt.Format.Encoding); err != nil {
+		return "", nil, err
+	}
+	head := w.rest()[:min(len(w.rest()), headBytes)]
+	return d.opt.Format.of(name, head), head, nil
 }

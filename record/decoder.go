@@ -215,6 +215,9 @@ func (d *Decoder) row(rec *record) error {
 	if len(s.misfits) > 0 {
 		d.notes.misfits(s, rec)
 	}
+	if len(rec.raw) >= largeRecord {
+		d.notes.large(rec)
+	}
 	d.rows++
 	d.notes.rows++
 	d.size += len(rec.raw) + 1
@@ -257,6 +260,9 @@ func (d *Decoder) dead(rec *record, f fault) error {
 		return err
 	}
 	d.notes.dead++
+	if f.code == tooLong {
+		d.notes.large(rec)
+	}
 	if d.opt.Dead == nil {
 		return nil
 	}

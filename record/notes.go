@@ -16,6 +16,7 @@ type Notes struct {
 	Replaced int64          // records in which U+FFFD stands for what was no UTF-8
 	Added    []schema.Added // new columns and fields; those with Renamed set have another name than their key
 	Misfits  []Misfit       // by place, in the order in which they were first seen
+	Envelope *Envelope      // a list that seems to hold the records of what was taken for one; nil: none
 }
 
 // Misfit counts the values at one place that went into _rescued, or that the
@@ -42,6 +43,26 @@ type notes struct {
 	found    []Misfit
 	saw      []schema.Class // classes of a misfit's values
 	kinds    []schema.Kind
+	envelope *Envelope
+	looked   int // large JSON values in which an envelope was looked for
+}
+
+// largeRecord is from how many bytes on a JSON value may be an envelope that
+// nobody declared, and lookedAt how many of them are looked at.
+const (
+	largeRecord = 32 << 10
+	lookedAt    = 4
+)
+
+// large looks for an envelope in a large record.
+func (n *notes) large(rec *record) {
+	if _, ok := rec.by.(jsonParser); !ok || n.envelope != nil || n.looked == lookedAt {
+		return
+	}
+	n.looked++
+	if e, ok := FindEnvelope(rec.raw[:min(len(rec.raw), headBytes)]); ok {
+		n.envelope = &e
+	}
 }
 
 type place struct {
@@ -121,7 +142,7 @@ func cure(m Misfit, k schema.Kind, saw schema.Class) string {
 
 // Notes returns what the try did so far. It is complete after Flush.
 func (d *Decoder) Notes() Notes {
-	out := Notes{Rows: d.notes.rows, Dead: d.notes.dead, Replaced: d.notes.replaced, Added: d.notes.adds}
+	out := Notes{Rows: d.notes.rows, Dead: d.notes.dead, Replaced: d.notes.replaced, Added: d.notes.adds, Envelope: d.notes.envelope}
 	for i, m := range d.notes.found {
 		m.Cure = cure(m, d.notes.kinds[i], d.notes.saw[i])
 		out.Misfits = append(out.Misfits, m)
