@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -64,15 +63,14 @@ func (c *ColumnType) parse(text string) error {
 	return err
 }
 
-// ColumnName is the name of a column: [a-z_][a-z0-9_]{0,127}.
+// ColumnName is the name of a column: lower-case letters of any script in normal
+// form C, digits, marks and "_", at most 128 characters and 255 bytes.
 type ColumnName string
-
-var columnPattern = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,127}$`)
 
 func (*ColumnName) wants() string { return "a column name like order_id" }
 func (n *ColumnName) parse(text string) error {
-	if !columnPattern.MatchString(text) {
-		return errors.New("must begin with a lower-case letter or _ and go on with at most 127 of a-z, 0-9 and _")
+	if !schema.IsName(text) || schema.Lower.Plain(text) != text {
+		return errors.New("must begin with a lower-case letter or _ and go on with letters, digits and _, at most 128 characters and 255 bytes")
 	}
 	*n = ColumnName(text)
 	return nil
@@ -133,14 +131,19 @@ func (p *Pipeline) Derived() []schema.Derived {
 	return derived
 }
 
-// declared maps the names of declared top-level columns to their types.
+// declared maps the names of declared top-level columns to their types, the names of
+// earlier programs among them: a table that was published under them keeps them.
 func (p *Pipeline) declared() map[string]schema.Type {
 	naming := p.Schema.Names.Naming()
 	types := map[string]schema.Type{}
 	for _, pin := range p.Pins() {
-		if len(pin.Place) == 1 {
-			types[cmp.Or(pin.Name, naming.Plain(pin.Place[0].Key))] = pin.Type
+		if len(pin.Place) != 1 {
+			continue
 		}
+		if earlier := naming.Earlier(pin.Place[0].Key); pin.Name == "" && types[earlier].Kind == schema.None {
+			types[earlier] = pin.Type
+		}
+		types[cmp.Or(pin.Name, naming.Plain(pin.Place[0].Key))] = pin.Type
 	}
 	return types
 }

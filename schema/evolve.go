@@ -101,14 +101,15 @@ func (g *grower) grow(t *Type, at place, path string, depth int) {
 
 // add appends the fields of the place that are not there yet.
 func (g *grower) add(fields []Field, at place, path string, depth int) []Field {
-	known, taken := map[string]bool{}, map[string]bool{}
+	known, taken := map[string]bool{}, Names{}
 	if depth == 0 {
 		for _, d := range g.rules.Derived {
-			taken[d.Name] = true
+			taken.Take(d.Name)
 		}
 	}
 	for _, f := range fields {
-		known[f.Key], taken[f.Name] = true, true
+		known[f.Key] = true
+		taken.Take(f.Name)
 	}
 	known[""] = true // the empty key can name no column
 	var fresh []Field
@@ -187,16 +188,6 @@ func (g *grower) renamed(f Field) bool {
 	return f.Name != g.rules.Names.Plain(f.Key) || !isPlainKey(f.Key)
 }
 
-// isPlainKey says whether the key differs from its name by case alone.
-func isPlainKey(key string) bool {
-	for i := 0; i < len(key); i++ {
-		if c := key[i]; !isNameByte(c) && (c < 'A' || c > 'Z') {
-			return false
-		}
-	}
-	return key != "" && (key[0] < '0' || key[0] > '9') && len(key) <= maxName
-}
-
 // infer returns the type for a place that has none yet: what the pins declare,
 // and else what was seen.
 func (r Rules) infer(at place, depth int) Type {
@@ -239,7 +230,7 @@ func (r Rules) declared(t Type) Type {
 		t.Fields[i].Type = r.declared(t.Fields[i].Type)
 	}
 	if t.Kind == Struct {
-		r.name(t.Fields, map[string]bool{})
+		r.name(t.Fields, Names{})
 	}
 	return t
 }
@@ -281,7 +272,7 @@ func (r Rules) inferStruct(at place, depth int) Type {
 	case len(fields) == 0 || !r.fold(fields, at.pins):
 		return Type{Kind: JSON}
 	}
-	r.name(fields, map[string]bool{})
+	r.name(fields, Names{})
 	return Type{Kind: Struct, Fields: fields}
 }
 
@@ -348,10 +339,10 @@ func (r Rules) fold(fields []Field, pins *Pinned) bool {
 // name gives every field without one a name that is not taken, and sorts by it.
 // Keys that are their own name come first, so that of id and Id the former keeps
 // it.
-func (r Rules) name(fields []Field, taken map[string]bool) {
+func (r Rules) name(fields []Field, taken Names) {
 	for _, f := range fields {
 		if f.Name != "" {
-			taken[f.Name] = true
+			taken.Take(f.Name)
 		}
 	}
 	for pass := range 2 {
@@ -361,8 +352,7 @@ func (r Rules) name(fields []Field, taken map[string]bool) {
 			if f.Name != "" || (pass == 0 && plain != f.Key) {
 				continue
 			}
-			f.Name = Unique(plain, taken)
-			taken[f.Name] = true
+			f.Name = taken.Unique(plain)
 		}
 	}
 	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })

@@ -53,36 +53,6 @@ func TestClassKind(t *testing.T) {
 	}
 }
 
-func TestPlainNames(t *testing.T) {
-	for _, c := range []struct{ key, lower, snake string }{
-		{"id", "id", "id"}, {"eventTime", "eventtime", "event_time"}, {"HTTPStatusCode", "httpstatuscode", "http_status_code"},
-		{"userID", "userid", "user_id"}, {"ec2Instance", "ec2instance", "ec2_instance"}, {"Already_Snake", "already_snake", "already_snake"},
-		{"a-b.c d", "a_b_c_d", "a_b_c_d"}, {"1st", "_1st", "_1st"}, {"größe", "gru00f6u00dfe", "gru00f6u00dfe"}, {"日", "u65e5", "u65e5"},
-		{"", "_", "_"}, {"😀", "u1f600", "u1f600"}, {"a\x00b", "a_b", "a_b"},
-		{strings.Repeat("x", 200), strings.Repeat("x", 128), strings.Repeat("x", 128)},
-	} {
-		if got := schema.Lower.Plain(c.key); got != c.lower || !schema.IsName(got) {
-			t.Errorf("lower %q: got %q, want %q", c.key, got, c.lower)
-		}
-		if got := schema.Snake.Plain(c.key); got != c.snake || !schema.IsName(got) {
-			t.Errorf("snake %q: got %q, want %q", c.key, got, c.snake)
-		}
-	}
-}
-
-func FuzzNames(f *testing.F) {
-	f.Add("eventTime", "event time")
-	f.Fuzz(func(t *testing.T, a, b string) {
-		for _, n := range []schema.Naming{schema.Lower, schema.Snake} {
-			x := n.Plain(a)
-			y := schema.Unique(n.Plain(b), map[string]bool{x: true})
-			if !schema.IsName(x) || !schema.IsName(y) || x == y {
-				t.Fatalf("%q and %q became %q and %q", a, b, x, y)
-			}
-		}
-	})
-}
-
 // record joins one object to root: keys in order, each with a class or, for
 // nested values, a nested list of the same form.
 func record(root *schema.Shape, number int64, members ...any) {

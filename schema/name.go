@@ -3,11 +3,19 @@ package schema
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
-// maxName is the longest column name in bytes.
-const maxName = 128
+// A column name is at most so long. Redshift, SQL Server and the partitions of
+// Hive take 128 characters, Glue and Athena 255 bytes.
+const (
+	maxName      = 128 // characters
+	maxNameBytes = 255
+	maxLooked    = 1024 // characters of a key that make its name
+)
 
 // Naming is how keys of the input become column names.
 type Naming uint8
@@ -19,78 +27,141 @@ const (
 	Snake
 )
 
-// IsName says whether s is a column name: ^[a-z_][a-z0-9_]{0,127}$.
+// IsName says whether s can be a column name: letters of any script, none of them
+// upper case where ASCII has it, digits, marks and "_", no digit or mark in front,
+// at most 128 characters and 255 bytes. No reader of Parquet or Delta tables gives
+// such a name a meaning of its own.
 func IsName(s string) bool {
-	if s == "" || len(s) > maxName || (s[0] >= '0' && s[0] <= '9') {
+	if s == "" || !utf8.ValidString(s) || cutName(s) != s {
 		return false
 	}
-	for i := 0; i < len(s); i++ {
-		if !isNameByte(s[i]) {
+	for i, r := range s {
+		if !isNameRune(r) || r >= 'A' && r <= 'Z' || i == 0 && (unicode.IsNumber(r) || isMark(r)) {
 			return false
 		}
 	}
 	return true
 }
 
-func isNameByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_'
+// isNameRune says whether a character stays in a name.
+func isNameRune(r rune) bool {
+	return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) || isMark(r)
 }
 
-// Plain returns the name that key has when no sibling claims it too: ASCII
-// letters in lower case, any other ASCII character than digits and "_" as "_",
-// any other character as "u" and its code point in hex, a "_" in front of a
-// leading digit, cut to 128 bytes. It depends on nothing but the key.
-func (n Naming) Plain(key string) string {
-	var b strings.Builder
+// isPlainKey says whether a key has nothing that its name has not, but for case.
+func isPlainKey(key string) bool {
 	for i, r := range key {
+		if !isNameRune(r) || i == 0 && (unicode.IsNumber(r) || isMark(r)) {
+			return false
+		}
+	}
+	return key != "" && cutName(key) == key
+}
+
+// isMark says whether a character belongs to the letter in front of it. Those that
+// enclose it or choose its picture are signs.
+func isMark(r rune) bool {
+	return unicode.In(r, unicode.Mn, unicode.Mc) && !unicode.Is(unicode.Variation_Selector, r)
+}
+
+// Plain returns the name that key has when no sibling claims it too: its letters,
+// digits and marks in normal form C and lower case, any other character as "_", a
+// "_" in front of a leading digit, cut to 128 characters and 255 bytes. Marks
+// behind a "_" for a sign belong to the sign. It depends on nothing but the key.
+func (n Naming) Plain(key string) string {
+	runes := []rune(norm.NFC.String(cutTo(key, maxLooked, len(key))))
+	var b strings.Builder
+	letter := false // a mark may follow
+	for i, r := range runes {
 		switch {
-		case r >= 'A' && r <= 'Z':
-			if n == Snake && startsWord(key, i) {
-				b.WriteByte('_')
+		case isMark(r) || unicode.Is(unicode.Variation_Selector, r):
+			if letter && isMark(r) {
+				b.WriteRune(r)
 			}
-			b.WriteByte(byte(r) + 'a' - 'A')
-		case r < utf8.RuneSelf && isNameByte(byte(r)):
-			b.WriteByte(byte(r))
-		case r < utf8.RuneSelf:
+			continue
+		case !isNameRune(r):
+			letter = false
 			b.WriteByte('_')
-		default:
+			continue
+		case b.Len() == 0 && unicode.IsNumber(r), n == Snake && startsWord(runes, i):
+			b.WriteByte('_')
+		}
+		letter = r != '_'
+		b.WriteRune(unicode.ToLower(r))
+	}
+	if b.Len() == 0 {
+		return "_"
+	}
+	return cutName(norm.NFC.String(b.String()))
+}
+
+// Earlier returns the name that tables of earlier programs have for a key, whose
+// letters outside of ASCII became their code points. A published column keeps it.
+func (n Naming) Earlier(key string) string {
+	var b strings.Builder
+	for _, r := range key {
+		if r < utf8.RuneSelf {
+			b.WriteRune(r)
+		} else {
 			fmt.Fprintf(&b, "u%04x", r)
 		}
-		if b.Len() > maxName {
-			break
+	}
+	return n.Plain(b.String())
+}
+
+// cutName cuts a name to the length that a name may have.
+func cutName(name string) string { return cutTo(name, maxName, maxNameBytes) }
+
+func cutTo(name string, runes, size int) string {
+	if len(name) <= min(runes, size) {
+		return name
+	}
+	for i := range name {
+		if _, width := utf8.DecodeRuneInString(name[i:]); runes == 0 || i+width > size {
+			return name[:i]
 		}
+		runes--
 	}
-	name := b.String()
-	if name == "" || (name[0] >= '0' && name[0] <= '9') {
-		name = "_" + name
-	}
-	return name[:min(len(name), maxName)]
+	return name
 }
 
 // startsWord says whether the upper-case letter at i begins a word: after a
 // lower-case letter or a digit, or as the last capital before a lower-case one.
-func startsWord(key string, i int) bool {
-	if i == 0 {
+func startsWord(key []rune, i int) bool {
+	if i == 0 || !unicode.IsUpper(key[i]) {
 		return false
 	}
 	prev := key[i-1]
-	if prev >= 'a' && prev <= 'z' || prev >= '0' && prev <= '9' {
+	if unicode.IsLower(prev) || unicode.IsDigit(prev) {
 		return true
 	}
-	return prev >= 'A' && prev <= 'Z' && i+1 < len(key) && key[i+1] >= 'a' && key[i+1] <= 'z'
+	return unicode.IsUpper(prev) && i+1 < len(key) && unicode.IsLower(key[i+1])
 }
 
-// Unique returns name, or name with the lowest number from 2 behind it that
-// taken does not hold.
-func Unique(name string, taken map[string]bool) string {
-	if !taken[name] {
-		return name
-	}
-	for i := 2; ; i++ {
+// Names holds names that are taken, as readers compare them: those that differ in
+// case alone are one.
+type Names map[string]bool
+
+// Take adds a name.
+func (n Names) Take(name string) { n[asCompared(name)] = true }
+
+// Has says whether a name is taken.
+func (n Names) Has(name string) bool { return n[asCompared(name)] }
+
+// Unique returns name, or name with the lowest number from 2 behind it that is not
+// taken, and takes it.
+func (n Names) Unique(name string) string {
+	unique := name
+	for i := 2; n.Has(unique); i++ {
 		suffix := fmt.Sprintf("_%d", i)
-		candidate := name[:min(len(name), maxName-len(suffix))] + suffix
-		if !taken[candidate] {
-			return candidate
-		}
+		unique = cutTo(name, maxName-len(suffix), maxNameBytes-len(suffix)) + suffix
 	}
+	n.Take(unique)
+	return unique
+}
+
+// asCompared is a name as a reader that does not know case compares it: by upper
+// case, as Java does, to which ı and i are one, and by lower case.
+func asCompared(name string) string {
+	return strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, name)
 }

@@ -44,7 +44,7 @@ type Type struct {
 // Field is one column or one nested part of it.
 type Field struct {
 	ID   int32  // Parquet field id, from the manifest that published it; 0 = not published yet
-	Name string // column name as readers see it: ^[a-z_][a-z0-9_]{0,127}$
+	Name string // column name as readers see it, see IsName
 	Key  string // the key in the input that feeds it, as received; "" for reserved and generated ones
 	Type Type
 }

@@ -111,7 +111,7 @@ func Retype(s *Schema, at Column, to Type, naming Naming) (*Schema, error) {
 	}
 	f.Type = Type{Kind: to.Kind, Precision: to.Precision, Scale: to.Scale, Fields: cloneFields(to.Fields)}
 	namer := Rules{Names: naming}
-	everyStruct(&f.Type, func(fields []Field) { namer.name(fields, map[string]bool{}) })
+	everyStruct(&f.Type, func(fields []Field) { namer.name(fields, Names{}) })
 	numbers := &grower{schema: next}
 	for i := range f.Type.Fields {
 		numbers.number(&f.Type.Fields[i])
