@@ -75,6 +75,7 @@ var rooms = map[string]room{
 	"audit":             {5, "commit manifest datafile record source source/files column schema segment object object/storetest"},
 	"config":            {5, "schema"},
 	"lambda":            {6, "pipeline"},
+	"sample":            {6, "record schema column source/files segment object"},
 	"cmd":               {7, "*"},
 	"localdev":          {8, "*"},
 	"sim":               {8, "object"},

@@ -15,6 +15,7 @@ import (
 	"batcher/manifest"
 	"batcher/pipeline"
 	"batcher/record"
+	"batcher/sample"
 	"batcher/schema"
 	"batcher/source"
 	"batcher/source/files"
@@ -293,17 +294,12 @@ func readAll(ctx context.Context, p *pipeline.Pipeline, g *batch.Gather, objects
 // inferSchema prints the columns of a sample over the whole input.
 func (r *rooms) inferSchema(ctx context.Context, c *call) error {
 	p := r.pipeline(c)
-	plan, err := r.source.Plan(ctx, nil, r.set, time.Now())
-	if err != nil {
-		return err
-	}
 	p.Rules.Contract = schema.Evolving // of the published table, which this leaves aside
-	p.Limits = batch.Limits{Bytes: sampleBytes * sampleObjects}
-	sealed, err := preview(ctx, p, schema.New(), spread(plan.Objects))
+	seen, err := sample.Look(ctx, r.source, sample.Options{Format: p.Format, Rules: p.Rules, Limits: p.Record})
 	if err != nil {
 		return err
 	}
-	columns := columnsOf(sealed.Schema.Fields, "")
+	columns := columnsOf(seen.Columns, "")
 	for i := range columns {
 		columns[i].ID = 0 // given when they are published
 	}
