@@ -13,9 +13,8 @@ func (n *node) at(key string) *node {
 // cell reads text that stands for the value of a column, under a key of the
 // record. The node is nil for a key that the table does not know.
 //
-// Text is a number only if printing that number gives the same text again, so
-// that 007 and 1.10 stay what they are; columns of declared decimals take them.
-// Where the column is nested or JSON the text is read as JSON.
+// Where the column is nested or JSON the text is read as JSON; text that says
+// nothing is null there.
 func (s *scanner) cell(text []byte, n *node, key []byte) bool {
 	if n == nil || n.kind == schema.None {
 		return s.strange(text, key)
@@ -27,7 +26,7 @@ func (s *scanner) cell(text []byte, n *node, key []byte) bool {
 }
 
 // fill puts what the text stands for into a column of plain values, if it takes
-// that.
+// that: the usual spelling at once, any other one by loose.
 func (s *scanner) fill(text []byte, n *node) (ok bool) {
 	switch n.kind {
 	case schema.String, schema.Bytes:
@@ -37,18 +36,14 @@ func (s *scanner) fill(text []byte, n *node) (ok bool) {
 		n.leaf.Bytes(s.row, 0, text)
 		return true
 	case schema.Int64, schema.Int32:
-		ok = s.cellInteger(text, n)
-	case schema.Float64:
-		var v float64
-		if v, ok = cellFloat(text); ok {
-			n.leaf.Float64(s.row, 0, v)
+		var v int64
+		if v, ok = plainWhole(text); ok {
+			return s.putWhole(v, n, 0)
 		}
-	case schema.Decimal:
-		var v [16]byte
-		if end, _ := number(text, 0); end == len(text) && end > 0 {
-			if v, ok = decimal(text, n.precision, n.scale); ok {
-				n.leaf.Decimal(s.row, 0, v)
-			}
+	case schema.Float64:
+		if v, end, ok := shortFloat(text, 0); ok && end == len(text) && end <= surelyKept {
+			n.leaf.Float64(s.row, 0, v)
+			return true
 		}
 	case schema.Bool:
 		if ok = string(text) == "true" || string(text) == "false"; ok {
@@ -59,34 +54,32 @@ func (s *scanner) fill(text []byte, n *node) (ok bool) {
 		if days, ok = date(text); ok {
 			n.leaf.Int32(s.row, 0, days)
 		}
-	case schema.Timestamp:
-		ok = s.cellInstant(text, n)
 	}
-	return ok
+	return ok || s.loose(text, n, 0)
 }
 
-func (s *scanner) cellInteger(text []byte, n *node) bool {
-	v, ok := plainWhole(text)
-	if !ok || n.kind == schema.Int32 && !inInt32(v) {
-		return false
-	}
+// putWhole puts a whole number into a column of them, if it is in range.
+func (s *scanner) putWhole(v int64, n *node, rep uint8) bool {
 	if n.kind == schema.Int32 {
-		n.leaf.Int32(s.row, 0, int32(v))
+		if !inInt32(v) {
+			return false
+		}
+		n.leaf.Int32(s.row, rep, int32(v))
 		return true
 	}
 	if uint64(v+exact) > 2*exact && !n.wide {
 		s.widen(n)
 	}
-	n.leaf.Int64(s.row, 0, v)
+	n.leaf.Int64(s.row, rep, v)
 	return true
 }
 
-func (s *scanner) cellInstant(text []byte, n *node) bool {
+func (s *scanner) cellInstant(text []byte, n *node, rep uint8) bool {
 	us, cut, ok := n.instant(text)
 	if !ok {
 		return false
 	}
-	n.leaf.Int64(s.row, 0, us)
+	n.leaf.Int64(s.row, rep, us)
 	if cut {
 		s.path = n.appendPath(s.path[:0])
 		s.rescueText(misfit{at: n, reason: precision}, text)
@@ -97,6 +90,9 @@ func (s *scanner) cellInstant(text []byte, n *node) bool {
 // cellJSON reads a cell whose column takes JSON.
 func (s *scanner) cellJSON(text []byte, n *node) bool {
 	start := space(text, 0)
+	if start == len(text) {
+		return true
+	}
 	if end := s.skip(text, start, n.depth); end < 0 || space(text, end) < len(text) {
 		return s.cellMisfit(text, n, classOfCell(text))
 	}
@@ -138,43 +134,6 @@ func (s *scanner) rescueText(m misfit, text []byte) bool {
 	return true
 }
 
-// classOfCell classifies text that is not null.
-func classOfCell(text []byte) schema.Class {
-	if len(text) == 0 {
-		return schema.SawText
-	}
-	switch c := text[0]; {
-	case c == 't' && string(text) == "true", c == 'f' && string(text) == "false":
-		return schema.SawBool
-	case c != '-' && (c < '0' || c > '9'):
-		return schema.SawText
-	}
-	if isPlainWhole(text) {
-		return classOfNumber(text)
-	}
-	if _, ok := cellFloat(text); ok {
-		return schema.SawFloat
-	}
-	return classOfString(text)
-}
-
-// isPlainWhole says whether text is a whole number in its one plain spelling.
-func isPlainWhole(text []byte) bool {
-	digits := text
-	if digits[0] == '-' {
-		digits = digits[1:]
-	}
-	if len(digits) == 0 || digits[0] == '0' && len(text) > 1 {
-		return false
-	}
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
-}
-
 // plainWhole returns the whole number that text is in its one plain spelling.
 func plainWhole(text []byte) (v int64, ok bool) {
 	digits := text
@@ -185,8 +144,10 @@ func plainWhole(text []byte) (v int64, ok bool) {
 		return 0, false
 	}
 	if len(digits) > 18 {
-		v, ok = whole(text)
-		return v, ok && isPlainWhole(text)
+		if end, isWhole := number(text, 0); end < len(text) || !isWhole {
+			return 0, false
+		}
+		return whole(text)
 	}
 	u, ok := digitsOf(digits)
 	if !ok {

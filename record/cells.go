@@ -138,16 +138,29 @@ func (p *csvParser) pointed(text []byte) []byte {
 	return p.number
 }
 
+// written is the text of a cell as a number with a point is written, or nil.
+func (p *csvParser) written(text []byte) []byte {
+	if p.dialect.Decimal == '.' {
+		return text
+	}
+	return p.pointed(text)
+}
+
 // class classifies a cell that is not null.
 func (p *csvParser) class(text []byte) schema.Class {
+	const fractions = schema.SawFloat | schema.SawFraction | schema.SawHuge
 	class := classOfCell(text)
 	if p.dialect.Decimal == '.' {
 		return class
 	}
-	if number := p.pointed(text); class == schema.SawText && number != nil && classOfCell(number) == schema.SawFloat {
-		return schema.SawFloat
-	} else if class == schema.SawFloat && number == nil {
+	number := p.pointed(text)
+	switch {
+	case number == nil && class&fractions != 0:
 		return schema.SawText
+	case number != nil && class == schema.SawText:
+		if of := classOfCell(number); of&fractions != 0 {
+			return of
+		}
 	}
 	return class
 }
@@ -229,7 +242,10 @@ func (p *csvParser) observe(_ *record, _ when) {
 			continue
 		}
 		if child := l.root.SeeKey(p.keys[i], rootKeys(l.rules)); child != nil {
-			child.See(p.class(text))
+			class := p.class(text)
+			if child.See(class); class&(schema.SawFloat|schema.SawFraction) != 0 {
+				measure(child, p.written(text))
+			}
 		}
 	}
 }

@@ -91,7 +91,7 @@ func TestTheSignOfZeroIsNotLost(t *testing.T) {
 	}{
 		{record.NDJSON, `{"v":1}` + "\n" + `{"v":-0}`, "v:float64", `{"v":1}` + "\n" + `{"v":-0}`},
 		{record.NDJSON, `{"v":10000000000000000000}` + "\n" + `{"v":-0}`, "v:string", `{"v":"10000000000000000000"}` + "\n" + `{"v":"-0"}`},
-		{record.CSV, "v\n1\n-0", "v:string", `{"v":"1"}` + "\n" + `{"v":"-0"}`},
+		{record.CSV, "v\n1\n-0", "v:float64", `{"v":1}` + "\n" + `{"v":-0}`},
 		{record.CSV, "v\n10000000000000000000\n-0", "v:string", `{"v":"10000000000000000000"}` + "\n" + `{"v":"-0"}`},
 	} {
 		for _, prime := range []int{1, 1 << 20} {

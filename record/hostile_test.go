@@ -87,7 +87,7 @@ func TestHostileInputHasItsOutcome(t *testing.T) {
 		{"1e400 among doubles", object, `{"a":1.5}` + "\n" + `{"a":1e400}`, "2 rows: a:string"},
 		{"1e-400, which a double makes 0", object, `{"a":1e-400}`, "1 rows: a:string"},
 		{"NaN, Infinity, -Infinity", object, lines + `{"a":NaN}` + "\n" + `{"a":Infinity}` + "\n" + `{"a":-Infinity}`, "1 rows, 3 syntax: a:int64"},
-		{"NaN and Infinity as cells", "o.csv", "a\n1.5\nNaN\nInfinity\n", "3 rows: a:string"},
+		{"NaN and Infinity as cells", "o.csv", "a\n1.5\nNaN\nInfinity\n", "3 rows: a:float64"},
 		{"a key twice in a record", object, lines + `{"a":1,"a":2}`, "1 rows, 1 duplicate_key: a:int64"},
 		{"a key twice inside of what stays JSON text", object, `{"a":{"b":1,"b":2}}`, "1 rows: a:json"},
 		{"keys that differ in case", object, `{"id":1,"Id":2,"ID":3}`, "1 rows: id:int64,id_2:int64,id_3:int64"},

@@ -19,18 +19,17 @@
 // What a column takes of JSON, null apart, which any column takes and which is
 // the same as a missing key:
 //
-//	bool           true and false
-//	int64, int32   whole numbers in range, without point and exponent; not -0
+//	bool           true and false, in any case as text; t, f, 0 and 1 too where it was declared
+//	int64, int32   numbers that are whole and in range, however written: 7, 7.0, 8e0
 //	float64        numbers that a double can hold (rounded as strconv does), but
 //	               whole ones only within ±2^53, where each is exact; where the
 //	               double, printed with as many digits, is another number, the
 //	               original is rescued
-//	decimal(p,s)   numbers without exponent that fit; without point if s is 0; no
-//	               zero with a minus
+//	decimal(p,s)   numbers that fit, however written
 //	string         strings, and numbers and bools as their text
 //	bytes          strings, as their UTF-8 bytes
-//	date           strings YYYY-MM-DD
-//	timestamp      strings with date, time to the second and zone; a fraction
+//	date           strings YYYY-MM-DD; where it was declared also Y-M-D and midnights of UTC
+//	timestamp      strings with date, time and zone; a fraction
 //	               beyond microseconds is cut off and the original rescued;
 //	               where a unit is declared, plain numbers instead, and strings
 //	               of one
@@ -38,9 +37,14 @@
 //	struct, map    objects
 //	list           lists
 //
-// A cell of CSV is text; a column takes it where it takes that text as a string,
-// or as the JSON number or bool it spells, but a number only in the one spelling
-// in which it is printed again; nested and json columns read it as JSON.
+// A cell of CSV, and a string of JSON or of a container under a column that is
+// published or declared, stands for the value that it spells, with blanks around
+// it or without. Text that says nothing ("" and, in cells, words like NULL and NA)
+// is null in any column but one of text. A plus sign and a zero before other digits
+// make an identifier of a number, which only declared columns take. While the
+// type of a column is still to be learned it takes only what cannot change the
+// type that all values of the batch have together. Nested and json columns read
+// a cell as JSON.
 //
 // What does not fit is null in its column and stands in _rescued, a JSON object
 // from place to value as received. A place is spelled with the names of columns:

@@ -344,6 +344,9 @@ func (s *scanner) misfit(d []byte, i int, n *node, rep, def uint8) int {
 	if end < 0 {
 		return end
 	}
+	if n.fixed && s.loosely(d[i:end], n, rep, def) {
+		return end
+	}
 	if !n.fixed && !s.final && (n.kind != schema.None || !n.parent.closed) {
 		return s.fail(surprise, i)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
-	"strconv"
 )
 
 // fives are the powers of five by which plain decimals are divided.
@@ -132,29 +131,6 @@ func abs(v int64) int64 {
 // digits gives them back.
 const surelyExact = 1e15
 
-// cellFloat returns the number that text is if printing it without exponent
-// gives the text again.
-func cellFloat(text []byte) (float64, bool) {
-	d, ok := decimalOf(text)
-	if !ok {
-		return 0, false
-	}
-	if d.count > countable {
-		return printedFloat(text)
-	}
-	if d.digits < surelyExact {
-		return d.signed(float64(d.digits) / powers[d.scale]), true
-	}
-	mantissa, exponent := d.quotient()
-	switch d.shortest(mantissa, exponent) {
-	case yes:
-		return d.of(mantissa, exponent), true
-	case no:
-		return 0, false
-	}
-	return printedFloat(text)
-}
-
 // of returns mantissa·2^exponent, as quotient returns them, with the number's sign.
 func (d *plainDecimal) of(mantissa uint64, exponent int) float64 {
 	return d.signed(math.Float64frombits(uint64(exponent+1074)<<52 + mantissa))
@@ -165,14 +141,4 @@ func (d *plainDecimal) signed(f float64) float64 {
 		return -f
 	}
 	return f
-}
-
-// printedFloat is cellFloat for any number: it prints it.
-func printedFloat(text []byte) (float64, bool) {
-	v, ok := float(text)
-	if !ok {
-		return 0, false
-	}
-	var buf [400]byte
-	return v, string(strconv.AppendFloat(buf[:0], v, 'f', -1, 64)) == string(text)
 }

@@ -12,21 +12,24 @@ import (
 // plainly is how numbers of cells are written.
 var plainly = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$`)
 
-// checkCellFloat compares with what strconv reads and prints.
-func checkCellFloat(t *testing.T, text string) (is bool) {
+// checkDouble compares with what strconv reads and prints.
+func checkDouble(t *testing.T, text string) (kept bool) {
 	t.Helper()
-	got, is := cellFloat([]byte(text))
+	if !plainly.MatchString(text) {
+		return false
+	}
+	got, kept, is := double([]byte(text))
 	want, err := strconv.ParseFloat(text, 64)
-	if wanted := err == nil && plainly.MatchString(text) && text != "-0" && strconv.FormatFloat(want, 'f', -1, 64) == text; is != wanted {
-		t.Fatalf("%q: %v, but strconv makes %v of it", text, is, want)
+	if is != (err == nil && (want != 0 || isZero([]byte(text)))) {
+		t.Fatalf("%q: %v, but strconv says %v", text, is, err)
 	}
-	if is && math.Float64bits(got) != math.Float64bits(want) {
-		t.Fatalf("%q: %v, but strconv makes %v of it", text, got, want)
+	if is && (math.Float64bits(got) != math.Float64bits(want) || kept != printsAs(want, []byte(text))) {
+		t.Fatalf("%q: %v, kept %v, but strconv makes %v of it", text, got, kept, want)
 	}
-	return is
+	return kept
 }
 
-func FuzzCellFloat(f *testing.F) {
+func FuzzDouble(f *testing.F) {
 	for _, seed := range []string{
 		"0", "-0", "-", "", ".", "1.", ".5", "-0.5", "0.50", "00.5", "1.2.3", "1.2345678/", "1.1234567a", "12345678.9", "123456789012.5",
 		"0.1", "0.30000000000000004", "0.30000000000000002", "0.29999999999999998", "4503599627370495.5", "4503599627370496.5", "9007199254740993.5", "1000000000000000.2",
@@ -36,12 +39,12 @@ func FuzzCellFloat(f *testing.F) {
 		f.Add(seed)
 		f.Add("-" + seed)
 	}
-	f.Fuzz(func(t *testing.T, text string) { checkCellFloat(t, text) })
+	f.Fuzz(func(t *testing.T, text string) { checkDouble(t, text) })
 }
 
-// TestCellFloatIsWhatStrconvPrints draws numbers and spoils some of them: doubles
+// TestDoublesAreWhatStrconvReads draws numbers and spoils some of them: doubles
 // as they are printed, next to powers of two, with more digits, with other ones.
-func TestCellFloatIsWhatStrconvPrints(t *testing.T) {
+func TestDoublesAreWhatStrconvReads(t *testing.T) {
 	seed := rand.Uint64()
 	if given, err := strconv.ParseUint(flag.Lookup("seed").Value.String(), 10, 64); err == nil && given > 0 {
 		seed = given
@@ -62,7 +65,7 @@ func TestCellFloatIsWhatStrconvPrints(t *testing.T) {
 		if rng.IntN(3) == 0 {
 			text[len(text)-1-rng.IntN(min(len(text), 3))] = byte('0' + rng.IntN(10))
 		}
-		if checkCellFloat(t, string(text)) {
+		if checkDouble(t, string(text)) {
 			shown++
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // A value goes straight into a column of its type. Numbers, bools, dates and
 // timestamps go into any other column as their JSON text would, so that a column
 // takes the same whatever the format. What is not text does not become it, and
-// text stays text: it is read as a date or timestamp only where a pin says so.
+// text stays text in columns whose type is still to be learned.
 // Structs and
 // maps are objects; bytes go into columns of bytes and JSON alone.
 type typedParser struct {
@@ -419,7 +419,7 @@ func learnPlain(v typed.Value, s *schema.Shape) {
 			s.See(schema.SawInt)
 		}
 	case typed.Float:
-		s.See(schema.SawFloat)
+		s.See(schema.SawFloat | schema.SawDouble)
 	case typed.Decimal:
 		s.SeeDecimal(v.Whole(), int(v.Scale))
 	case typed.Number:

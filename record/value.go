@@ -237,21 +237,27 @@ const (
 )
 
 // instant reads an ISO 8601 date and time with zone: "T" or one space between
-// them, seconds, any fraction, then Z, ±hh:mm, ±hhmm or ±hh. It returns the
-// microseconds since 1970-01-01T00:00:00Z; cut says that the fraction held more
-// than that.
+// them, seconds or none, any fraction, then Z, ±hh:mm, ±hhmm or ±hh, or UTC after a
+// space. It returns the microseconds since 1970-01-01T00:00:00Z; cut says that the
+// fraction held more than that.
 func instant(s []byte) (us int64, cut, ok bool) {
-	if len(s) < 20 || (s[10] != 'T' && s[10] != ' ') || s[13] != ':' || s[16] != ':' {
+	if len(s) < 17 || (s[10] != 'T' && s[10] != ' ') || s[13] != ':' {
 		return 0, false, false
 	}
 	days, ok := day(s)
-	h, m, sec := two(s, 11), two(s, 14), two(s, 17)
+	h, m, sec := two(s, 11), two(s, 14), uint32(0)
+	i := 16
+	if s[i] == ':' {
+		if len(s) < 20 {
+			return 0, false, false
+		}
+		sec, i = two(s, 17), 19
+	}
 	if !ok || h > 23 || m > 59 || sec > 59 {
 		return 0, false, false
 	}
 	us = (days*86400 + int64(h*3600+m*60+sec)) * 1e6
-	i := 19
-	if s[i] == '.' {
+	if i == 19 && s[i] == '.' {
 		start := i + 1
 		unit := int64(100000)
 		for i = start; i < len(s) && s[i]-'0' <= 9; i++ {
@@ -268,10 +274,16 @@ func instant(s []byte) (us int64, cut, ok bool) {
 	return us, cut, ok && us >= firstInstant && us < afterInstant
 }
 
-// zone reads Z or an offset from UTC, in seconds.
+// zone reads Z, UTC or an offset from UTC, in seconds. A space may stand before
+// UTC and offsets.
 func zone(s []byte) (int64, bool) {
 	if len(s) == 1 {
-		return 0, s[0] == 'Z'
+		return 0, s[0]|0x20 == 'z'
+	}
+	if len(s) > 1 && s[0] == ' ' {
+		if s = s[1:]; string(s) == "UTC" {
+			return 0, true
+		}
 	}
 	if len(s) == 6 && s[3] == ':' {
 		s = append(append(make([]byte, 0, 5), s[:3]...), s[4:]...)

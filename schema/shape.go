@@ -5,7 +5,7 @@ import "slices"
 // Class is the set of forms in which the values of one place were seen. It is
 // the lattice of inference: joining is the union of sets, so the order in which
 // records come never matters. Null is in no class: it carries no type.
-type Class uint16
+type Class uint32
 
 // The forms of a value.
 const (
@@ -21,10 +21,14 @@ const (
 	SawBytes           // typed bytes
 	SawObject
 	SawList
-	SawMap // typed map
+	SawMap      // typed map
+	SawBlank    // text that says nothing where a column is no text: "", NULL, NA
+	SawFraction // written number with a fraction that no double gives back, of at most 38 digits
+	SawInfinite // text that spells an infinity
+	SawDouble   // SawFloat of a container: a double, not digits
 )
 
-const sawNumber = SawInt | SawWideInt | SawDecimal | SawFloat | SawHuge
+const sawNumber = SawInt | SawWideInt | SawDecimal | SawFloat | SawHuge | SawFraction | SawDouble
 
 // Kind returns the narrowest kind that takes every value of the class exactly:
 // String keeps scalars as the text received, JSON keeps anything.
@@ -32,6 +36,13 @@ func (c Class) Kind() Kind {
 	switch c {
 	case 0:
 		return None
+	case SawBlank, SawInfinite, SawBlank | SawInfinite:
+		return String
+	}
+	if c &^= SawBlank; c&SawInfinite != 0 {
+		c = c&^SawInfinite | SawFloat
+	}
+	switch c {
 	case SawBool:
 		return Bool
 	case SawDate:
@@ -52,6 +63,12 @@ func (c Class) Kind() Kind {
 	}
 	if c&^sawNumber != 0 || c&SawHuge != 0 {
 		return String
+	}
+	if c&SawFraction != 0 {
+		if c&SawDouble != 0 {
+			return String
+		}
+		return Decimal
 	}
 	if c&SawFloat != 0 {
 		if c&(SawWideInt|SawDecimal) != 0 {
@@ -133,6 +150,12 @@ const MaxDigits = 38
 func (s *Shape) SeeDecimal(whole, scale int) {
 	s.saw |= SawDecimal
 	s.whole, s.scale = max(s.whole, int8(whole)), max(s.scale, int8(scale))
+}
+
+// Measure notes how many digits a written number has before the point and after
+// it, in case that its column becomes one of decimals.
+func (s *Shape) Measure(whole, scale int) {
+	s.whole, s.scale = max(s.whole, int8(min(whole, MaxDigits+1))), max(s.scale, int8(min(scale, MaxDigits+1)))
 }
 
 // decimal returns the type for decimals and whole numbers that were seen. It has
@@ -275,6 +298,9 @@ func (s *Shape) SettleJSON() { s.settle(Type{Kind: JSON}) }
 
 func (s *Shape) settle(t Type) {
 	s.saw |= ClassOf(t.Kind)
+	if t.Kind == Decimal && t.Scale > 0 {
+		s.saw = s.saw&^SawDecimal | SawFraction // of written numbers or of a container's decimals
+	}
 	switch t.Kind {
 	case JSON:
 		s.fields, s.element, s.settled = nil, nil, false
