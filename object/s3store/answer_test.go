@@ -62,7 +62,11 @@ func TestAnswersHaveOneMeaning(t *testing.T) {
 				t.Errorf("%d %s to %s: %v, want %v", c.status, c.code, e.op, e.got, e.want)
 			}
 		}
-		if r := s.Requests(); r != (object.Requests{Get: 1, Put: 1, List: 1}) {
+		gets := int64(1)
+		if c.status == http.StatusPreconditionFailed {
+			gets = 2 // what stands there now may be the same in another spelling
+		}
+		if r := s.Requests(); r != (object.Requests{Get: gets, Put: 1, List: 1}) {
 			t.Errorf("%d %s: requests %+v", c.status, c.code, r)
 		}
 		fake.Close()

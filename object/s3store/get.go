@@ -17,7 +17,9 @@ import (
 )
 
 // Get implements object.Store with one GetObject. A range beyond the end,
-// which the service answers with 416, costs a HeadObject more.
+// which the service answers with 416, costs a HeadObject more, and one under another
+// ETag than it is pinned to a second GetObject, which tells what stands there: it may
+// be the same ETag in another spelling.
 func (s *Store) Get(ctx context.Context, key string, opts object.GetOptions) (io.ReadCloser, object.Info, error) {
 	what := "get " + s.place(key)
 	if _, _, err := opts.Span(0); err != nil || key == "" {
@@ -28,6 +30,10 @@ func (s *Store) Get(ctx context.Context, key string, opts object.GetOptions) (io
 		in.IfMatch = &opts.ETag
 	}
 	out, err := s.client.GetObject(ctx, in)
+	if status, _ := answer(err); err != nil && status == http.StatusPreconditionFailed && opts.ETag != "" {
+		in.IfMatch = nil
+		out, err = s.client.GetObject(ctx, in)
+	}
 	if err != nil {
 		if status, _ := answer(err); status == http.StatusRequestedRangeNotSatisfiable {
 			return s.emptyRange(ctx, key, opts)
@@ -40,11 +46,11 @@ func (s *Store) Get(ctx context.Context, key string, opts object.GetOptions) (io
 		return nil, object.Info{}, fmt.Errorf("%s: %w", what, err)
 	}
 	info := object.Info{
-		Key: key, Size: total, ETag: aws.ToString(out.ETag),
+		Key: key, Size: total, ETag: spelled(out.ETag),
 		Version: version(out.VersionId), Modified: instant(out.LastModified),
 	}
-	if opts.ETag != "" && opts.ETag != info.ETag {
-		out.Body.Close() // the service does not know If-Match
+	if opts.ETag != "" && !sameETag(spelled(&opts.ETag), info.ETag) {
+		out.Body.Close() // or the service does not know If-Match
 		return nil, object.Info{}, fmt.Errorf("%s pinned to %s: it is now %s: %w", what, opts.ETag, info.ETag, object.ErrChanged)
 	}
 	return &body{ctx: ctx, what: what, inner: out.Body, left: length}, info, nil
@@ -53,16 +59,16 @@ func (s *Store) Get(ctx context.Context, key string, opts object.GetOptions) (io
 // emptyRange answers a read that begins at or after the end of the object.
 func (s *Store) emptyRange(ctx context.Context, key string, opts object.GetOptions) (io.ReadCloser, object.Info, error) {
 	in := &s3.HeadObjectInput{Bucket: &s.bucket, Key: s.full(key)}
-	if opts.ETag != "" {
-		in.IfMatch = &opts.ETag
-	}
 	out, err := s.client.HeadObject(ctx, in)
 	if err != nil {
 		return nil, object.Info{}, fail(ctx, getOp, "get "+key, err)
 	}
 	info := object.Info{
-		Key: key, Size: aws.ToInt64(out.ContentLength), ETag: aws.ToString(out.ETag),
+		Key: key, Size: aws.ToInt64(out.ContentLength), ETag: spelled(out.ETag),
 		Version: version(out.VersionId), Modified: instant(out.LastModified),
+	}
+	if opts.ETag != "" && !sameETag(spelled(&opts.ETag), info.ETag) {
+		return nil, object.Info{}, fmt.Errorf("get %s pinned to %s: it is now %s: %w", key, opts.ETag, info.ETag, object.ErrChanged)
 	}
 	if info.Size > opts.From {
 		return nil, object.Info{}, fmt.Errorf("get %s: it grew to %d bytes during the read: %w", key, info.Size, object.ErrChanged)

@@ -81,7 +81,7 @@ func (s *Store) entries(prefix string, out *s3.ListObjectsV2Output) ([]object.In
 		if key == "" || key == prefix && size == 0 {
 			continue // "" is a marker of the store's own prefix and no key of it
 		}
-		page = append(page, object.Info{Key: key, Size: size, ETag: aws.ToString(o.ETag), Modified: instant(o.LastModified)})
+		page = append(page, object.Info{Key: key, Size: size, ETag: spelled(o.ETag), Modified: instant(o.LastModified)})
 	}
 	for _, p := range out.CommonPrefixes {
 		key, err := s.relative(p.Prefix, out.EncodingType)

@@ -42,7 +42,7 @@ func (s *Store) Put(ctx context.Context, key string, body []byte, cond object.Co
 		}
 		return object.Info{}, err
 	}
-	return object.Info{Key: key, Size: int64(len(body)), ETag: aws.ToString(out.ETag), Version: version(out.VersionId)}, nil
+	return object.Info{Key: key, Size: int64(len(body)), ETag: spelled(out.ETag), Version: version(out.VersionId)}, nil
 }
 
 // Delete implements object.Store. In a bucket with versions it leaves a delete

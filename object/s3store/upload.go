@@ -179,7 +179,7 @@ func (u *upload) assemble(ctx context.Context) (object.Info, error) {
 		MultipartUpload: &types.CompletedMultipartUpload{Parts: u.parts},
 	})
 	if err == nil {
-		return object.Info{Key: u.key, Size: u.size, ETag: aws.ToString(out.ETag), Version: version(out.VersionId)}, nil
+		return object.Info{Key: u.key, Size: u.size, ETag: spelled(out.ETag), Version: version(out.VersionId)}, nil
 	}
 	if _, code := answer(err); code != "NoSuchUpload" {
 		return object.Info{}, fail(ctx, putOp, u.what, err)
@@ -189,7 +189,7 @@ func (u *upload) assemble(ctx context.Context) (object.Info, error) {
 		return object.Info{}, fmt.Errorf("%s: the upload is gone and the object is not there: %w: %w", u.what, object.ErrUnknown, errors.Join(err, headErr))
 	}
 	return object.Info{
-		Key: u.key, Size: u.size, ETag: aws.ToString(head.ETag),
+		Key: u.key, Size: u.size, ETag: spelled(head.ETag),
 		Version: version(head.VersionId), Modified: instant(head.LastModified),
 	}, nil
 }
