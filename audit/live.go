@@ -336,6 +336,13 @@ func allBut(s *schema.Schema, some []int32) (ids []int32) {
 func (g *gathering) judge(ctx context.Context, all []*comparison) error {
 	var differ []*comparison
 	for _, c := range all {
+		if !c.holds() && !gone(c.err) && !c.unsure && c.seq != 0 {
+			others, err := g.othersBytes(ctx, c.Range)
+			if err != nil {
+				return err
+			}
+			c.unsure = c.unsure || others
+		}
 		switch {
 		case c.holds():
 			g.compared(c.Key, SourceReport{Verified: c.Records})

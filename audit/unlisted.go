@@ -12,6 +12,7 @@ import (
 	"batcher/object"
 	"batcher/schema"
 	"batcher/source"
+	"batcher/source/files"
 )
 
 // unlisted is a batch whose list of ranges stood beside its manifest and was collected
@@ -170,7 +171,8 @@ func (w *walk) consumedAs(ctx context.Context, name string) (source.Range, state
 		return x, never, nil
 	}
 	info, err := w.Source.Stat(ctx, x.Key)
-	if errors.Is(err, object.ErrNotFound) {
+	u, unread := errors.AsType[*files.UnreadableError](err)
+	if errors.Is(err, object.ErrNotFound) || unread && u.Cause == files.Archived {
 		return x, another, nil
 	}
 	if err != nil {

@@ -180,9 +180,13 @@ func (g *Gather) Quarantine(o Object, broken *record.BrokenError) error {
 	span.IDSum = record.IDHash(span.Source(), int64(span.From))
 	g.add(span, o.Late)
 	g.read++
+	code := "broken"
+	if broken.Unread {
+		code = "unreadable"
+	}
 	return g.bury(record.DeadLetter{
 		Source: span.Source(), Offset: int64(span.From), Length: span.Size,
-		Stage: "container", Code: "broken", Message: broken.Error(),
+		Stage: "container", Code: code, Message: broken.Error(),
 	})
 }
 

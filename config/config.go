@@ -112,6 +112,9 @@ type Files struct {
 	// OnBroken says what to do about an unreadable container. Default:
 	// quarantine.
 	OnBroken OnBroken `yaml:"on_broken"`
+	// OnUnreadable says what to do about an object that is listed and cannot be
+	// read: archived, denied, or gone. Default: wait.
+	OnUnreadable OnUnreadable `yaml:"on_unreadable"`
 }
 
 // CSV is a dialect of CSV.
@@ -217,6 +220,7 @@ func defaults() Pipeline {
 			OnChange: OnChangeSkip,
 			OnBroken: OnBrokenQuarantine,
 
+			OnUnreadable:  OnUnreadableWait,
 			OnInvalidUTF8: InvalidUTF8Reject,
 		}},
 		Batch:    Batch{MaxBytes: 1 << 30, MaxRecords: 5_000_000, MaxObjects: 10_000},

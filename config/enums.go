@@ -103,6 +103,19 @@ const (
 func (OnBroken) words() []string          { return []string{string(OnBrokenQuarantine), string(OnBrokenFail)} }
 func (OnBroken) later() map[string]string { return nil }
 
+// OnUnreadable says what to do about an object that is listed and cannot be read.
+type OnUnreadable string
+
+// The ways to meet an object that cannot be read.
+const (
+	OnUnreadableWait       OnUnreadable = "wait"       // consume the others and try it again in later runs
+	OnUnreadableFail       OnUnreadable = "fail"       // fail the run
+	OnUnreadableQuarantine OnUnreadable = "quarantine" // one dead letter for the object
+)
+
+func (OnUnreadable) words() []string          { return []string{"wait", "fail", "quarantine"} }
+func (OnUnreadable) later() map[string]string { return nil }
+
 // RecordID says how a record is identified.
 type RecordID string
 

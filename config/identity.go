@@ -80,6 +80,7 @@ type deciding struct {
 	CSV         *CSV          `json:",omitempty"` // nil: the default dialect
 	Encoding    Encoding      `json:",omitempty"` // "": UTF-8
 	InvalidUTF8 OnInvalidUTF8 `json:",omitempty"` // "": reject
+	Unreadable  OnUnreadable  `json:",omitempty"` // "": nothing is written for such an object
 	Columns     []pinned      `json:",omitempty"` // with the event time
 	OnlyListed  bool          `json:",omitempty"`
 	PartitionBy []Partition   `json:",omitempty"`
@@ -150,6 +151,9 @@ func (p *Pipeline) deciding() deciding {
 	}
 	if files.OnInvalidUTF8 != InvalidUTF8Reject {
 		d.InvalidUTF8 = files.OnInvalidUTF8
+	}
+	if files.OnUnreadable == OnUnreadableQuarantine {
+		d.Unreadable = files.OnUnreadable
 	}
 	dialect := defaultCSV()
 	if dialect.Encoding = files.Encoding; !reflect.DeepEqual(files.CSV, dialect) {

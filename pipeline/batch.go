@@ -127,7 +127,10 @@ func (r *run) yield(ctx context.Context, rivals []*manifest.Manifest) error {
 		}
 		if !hit {
 			left = append(left, o)
+			continue
 		}
+		r.report.Lag.Objects = max(r.report.Lag.Objects-1, 0)
+		r.report.Lag.Bytes = max(r.report.Lag.Bytes-o.Size, 0)
 	}
 	r.queue = left
 	return nil
@@ -170,11 +173,10 @@ func (r *run) prepare(ctx context.Context, objects []files.Object, limits batch.
 		return nil, err
 	}
 	t := &try{run: r, prepared: p, published: published, limits: limits,
-		broken: map[string]*record.BrokenError{}, stale: map[string]bool{}, cutoff: r.cutoff()}
+		broken: map[string]*record.BrokenError{}, left: map[string]bool{}, cutoff: r.cutoff()}
 	for restarts := 0; restarts < maxRestarts; {
 		err := t.read(ctx, objects)
 		if err == nil {
-			r.stale += len(t.stale)
 			return p, nil
 		}
 		p.drop(ctx)
@@ -182,6 +184,7 @@ func (r *run) prepare(ctx context.Context, objects []files.Object, limits batch.
 		switch {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("%w: %w", ctx.Err(), err)
+		case errors.Is(err, errWithout): // at most once for each object
 		case errors.Is(err, record.ErrRestart):
 			restarts++
 			t.learned = t.gather.Schema()

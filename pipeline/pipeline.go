@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"batcher/batch"
@@ -52,7 +54,8 @@ type Pipeline struct {
 	Budget     batch.Budget
 	File       datafile.Options
 	FileBytes  int64 // a data file is closed when it has so many bytes
-	FailBroken bool  // an unreadable container fails the run instead of being quarantined
+	FailBroken bool  // a broken container fails the run instead of being quarantined
+	Unreadable OnUnreadable
 
 	Clock  Clock
 	Random io.Reader // attempts and the pipeline id
@@ -113,7 +116,7 @@ type run struct {
 	begun    time.Time
 	queue    []files.Object // what is left of the plan
 	plan     *files.Plan
-	stale    int           // objects that were not as planned
+	unread   unread
 	leftOut  bool          // the plan in force left objects to a later run
 	distrust bool          // a container broke late: check others before records of them are taken
 	planned  int           // batches and no-ops when the plan in force was made
@@ -124,9 +127,13 @@ type run struct {
 // Run drains what was there at its start. The report is filled in whether it
 // fails or not.
 func (p *Pipeline) Run(ctx context.Context, o Options) (Report, error) {
-	r := &run{Pipeline: p, opts: o, begun: p.Clock.Now()}
+	r := &run{Pipeline: p, opts: o, begun: p.Clock.Now(), unread: newUnread()}
+	p.Set.PassNothingOver()
 	before := object.RequestsOf(p.Store).Add(object.RequestsOf(p.Input))
 	err := r.drain(ctx)
+	if waits := r.waiting(); err == nil {
+		err = waits
+	}
 	r.report.Requests = object.RequestsOf(p.Store).Add(object.RequestsOf(p.Input)).Sub(before)
 	r.report.Duration = p.Clock.Now().Sub(r.begun)
 	r.finish(err)
@@ -152,8 +159,11 @@ func (r *run) drain(ctx context.Context) error {
 	}
 	for r.opts.MaxBatches == 0 || r.report.Batches < r.opts.MaxBatches {
 		if len(r.queue) == 0 {
-			if err := r.end(ctx); err != nil || !r.plan.More || r.planned == r.report.Batches+r.report.noops {
-				return err
+			again := r.lookAgain()
+			if !again {
+				if err := r.end(ctx); err != nil || !r.plan.More || r.planned == r.moves() {
+					return err
+				}
 			}
 			if err := r.replan(ctx); err != nil {
 				return err
@@ -207,10 +217,16 @@ func (r *run) makePlan(ctx context.Context) error {
 	if r.plan == nil {
 		r.report.planned(plan)
 	}
-	r.plan, r.queue, r.leftOut = plan, plan.Objects, false
-	r.planned = r.report.Batches + r.report.noops
-	return nil
+	r.report.Lag = plan.Lag
+	r.plan, r.queue = plan, plan.Objects
+	r.leftOut = slices.ContainsFunc(slices.Collect(maps.Values(r.unread.waiting)), func(e *files.UnreadableError) bool { return e.Cause.Passes() })
+	r.stillListed()
+	r.planned = r.moves()
+	return r.plannedUnread(ctx, plan)
 }
+
+// moves counts what the run got done: where it has not grown a new plan brings nothing.
+func (r *run) moves() int { return r.report.Batches + r.report.noops + len(r.unread.waiting) }
 
 // absent says what it means that a run of the head is not there. What is missing in
 // the source is another matter, so it looks for nothing else.
@@ -225,8 +241,8 @@ func (r *run) absent(ctx context.Context, err error) error {
 // end is what follows when the plan in force is used up. A run that could read
 // nothing of what is there has not succeeded, however often it would plan again.
 func (r *run) end(ctx context.Context) error {
-	if r.stale > 0 && r.report.Batches+r.report.noops == 0 {
-		return fmt.Errorf("%d objects were not as they were listed, and nothing else could be read: %w", r.stale, object.ErrChanged)
+	if n := len(r.unread.missed); n > 0 && r.moves() == 0 {
+		return fmt.Errorf("%d objects were not as they were listed, and nothing else could be read: %w", n, object.ErrChanged)
 	}
 	return r.remember(ctx)
 }

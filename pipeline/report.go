@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"time"
 
 	"batcher/batch"
@@ -29,24 +30,26 @@ const (
 // Report says what a run did: sums over its batches; seq, batch and attempt of
 // the last one.
 type Report struct {
-	Outcome   Outcome
-	Batches   int
-	Seq       manifest.Seq // slot of the last batch that the run committed; 0 if it committed none
-	BatchID   manifest.BatchID
-	Attempt   manifest.Attempt
-	Rows      manifest.RowCounts
-	Bytes     ByteCounts
-	Objects   ObjectCounts
-	Requests  object.Requests
-	Consumed  int64     // objects consumed in the whole life of the pipeline
-	Newest    time.Time // newest modification time consumed
-	Lag       files.Lag // what was left to read when the run ended
-	Files     []manifest.File
-	Notes     []record.Notes // of each batch that had any
-	Changed   []files.Changed
-	Offenders []record.DeadLetter // the first bad records
-	Duration  time.Duration
-	Head      manifest.Snapshot // as the run last saw it; empty where it saw none
+	Outcome  Outcome
+	Batches  int
+	Seq      manifest.Seq // slot of the last batch that the run committed; 0 if it committed none
+	BatchID  manifest.BatchID
+	Attempt  manifest.Attempt
+	Rows     manifest.RowCounts
+	Bytes    ByteCounts
+	Objects  ObjectCounts
+	Requests object.Requests
+	Consumed int64     // objects consumed in the whole life of the pipeline
+	Newest   time.Time // newest modification time consumed
+	Lag      files.Lag // what was left to read when the run ended
+	Files    []manifest.File
+	Notes    []record.Notes // of each batch that had any
+	Changed  []files.Changed
+	// Unreadable are objects that could not be read, by key, but for quarantined ones.
+	Unreadable []Unreadable
+	Offenders  []record.DeadLetter // the first bad records
+	Duration   time.Duration
+	Head       manifest.Snapshot // as the run last saw it; empty where it saw none
 
 	planObjects int64
 	noops       int
@@ -68,7 +71,6 @@ func (r *Report) planned(p *files.Plan) {
 	r.Objects.Young = p.Counts.Young
 	r.Changed = p.Changed
 	r.planObjects = p.Lag.Objects
-	r.Lag = p.Lag
 }
 
 // committed adds one batch.
@@ -119,6 +121,11 @@ func (r *Report) note(s batch.Sealed) {
 // already notes a batch that was found committed.
 func (r *Report) already() { r.noops++ }
 
+func isWaiting(err error) bool {
+	_, ok := errors.AsType[*WaitingError](err)
+	return ok
+}
+
 // finish sets what is known at the end only.
 func (r *run) finish(err error) {
 	rep := &r.report
@@ -129,7 +136,7 @@ func (r *run) finish(err error) {
 		}
 	}
 	switch {
-	case err != nil:
+	case err != nil && (!isWaiting(err) || rep.Batches+rep.noops == 0):
 		rep.Outcome = outcomeOf(err)
 	case rep.Batches > 0:
 		rep.Outcome = Committed

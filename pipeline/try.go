@@ -10,6 +10,7 @@ import (
 
 	"batcher/batch"
 	"batcher/column"
+	"batcher/object"
 	"batcher/output"
 	"batcher/record"
 	"batcher/schema"
@@ -24,7 +25,7 @@ type try struct {
 	learned   *schema.Schema
 	limits    batch.Limits
 	broken    map[string]*record.BrokenError
-	stale     map[string]bool
+	left      map[string]bool // objects that are left out: not as listed, or not to be read
 	cutoff    time.Time
 	gather    *batch.Gather
 	replaces  bool   // the batch is one of objects that replace others
@@ -97,11 +98,11 @@ func (t *try) room(objects []files.Object) int {
 // readable leaves out what an earlier try of the batch found not to be read: read
 // ahead and never asked for, it would keep others from being read ahead.
 func (t *try) readable(objects []files.Object) []files.Object {
-	if len(t.broken)+len(t.stale) == 0 {
+	if len(t.broken)+len(t.left)+len(t.unread.waiting) == 0 {
 		return objects
 	}
 	return slices.DeleteFunc(slices.Clone(objects), func(o files.Object) bool {
-		return t.broken[o.Key] != nil || t.stale[o.Key]
+		return t.broken[o.Key] != nil || t.left[o.Key] || t.unread.waiting[o.Key] != nil
 	})
 }
 
@@ -120,24 +121,27 @@ func (t *try) object(ctx context.Context, fetch *fetcher, o files.Object) error 
 	if broken := t.broken[o.Key]; broken != nil {
 		return t.gather.Quarantine(in, broken)
 	}
-	if t.stale[o.Key] {
+	if t.left[o.Key] || t.unread.waiting[o.Key] != nil {
 		return nil
 	}
 	if o.Exact != nil && !o.Exact.Last {
 		in.To = o.Exact.To
 	}
-	body, err := t.open(ctx, fetch, o)
-	if errors.Is(err, files.ErrStale) {
-		t.moved(o, err)
-		return nil
+	if t.unread.slow >= patience {
+		ctx = object.Hurried(ctx)
 	}
-	if err == nil {
+	body, err := t.open(ctx, fetch, o)
+	opened := err == nil
+	if opened {
 		err = t.gather.Read(ctx, in, body)
 		_ = body.Close()
 	}
-	if errors.Is(err, files.ErrStale) {
-		t.moved(o, err)
-		return record.ErrRestart
+	if gaveUp, err := t.giveUp(ctx, o, in, err); err != nil {
+		return fmt.Errorf("%s: %w", o.Key, err)
+	} else if gaveUp && opened {
+		return errWithout
+	} else if gaveUp {
+		return nil
 	}
 	var broken *record.BrokenError
 	if errors.As(err, &broken) && broken.Taken == 0 && !t.FailBroken {
@@ -147,8 +151,38 @@ func (t *try) object(ctx context.Context, fetch *fetcher, o files.Object) error 
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.Key, err)
 	}
+	t.unread.readOne()
 	t.progress()
 	return nil
+}
+
+// errWithout says that a part of an object was taken that is now left out: the batch
+// is read again without it.
+var errWithout = errors.New("an object is left out")
+
+// giveUp says whether an error means that the batch goes on without an object, because
+// it is not as it was listed or cannot be read. The error that it returns ends the run.
+func (t *try) giveUp(ctx context.Context, o files.Object, in batch.Object, err error) (bool, error) {
+	cannot := unreadable(err)
+	switch {
+	case errors.Is(err, files.ErrStale):
+		t.miss(o, err)
+	case cannot == nil:
+		return false, nil
+	case t.Unreadable == QuarantineUnreadable:
+		if err := t.bears(ctx, cannot); err != nil {
+			return false, err
+		}
+		t.quarantined(o.Key, defective(cannot))
+		return true, t.gather.Quarantine(in, t.broken[o.Key])
+	default:
+		if err := t.bears(ctx, cannot); err != nil {
+			return false, err
+		}
+		t.wait(o, cannot)
+	}
+	t.left[o.Key] = true
+	return true, nil
 }
 
 // open returns the stored bytes of an object. Once a container broke late in this
@@ -170,15 +204,7 @@ func (t *try) open(ctx context.Context, fetch *fetcher, o files.Object) (io.Read
 // quarantined notes that an object cannot be read.
 func (t *try) quarantined(key string, broken *record.BrokenError) {
 	t.broken[key] = broken
-	t.Logger.Warn("container is broken: the object is quarantined", "object", key, "reason", broken.Reason, "offset", broken.Offset)
-}
-
-// moved leaves out an object that is gone or has changed since it was planned:
-// the next plan says what became of it.
-func (t *try) moved(o files.Object, err error) {
-	t.Logger.Warn("object is not as planned and waits for the next run", "object", o.Key, "error", err)
-	t.stale[o.Key] = true
-	t.leftOut = true
+	t.Logger.Warn("object is quarantined", "object", key, "reason", broken.Reason, "offset", broken.Offset)
 }
 
 func (t *try) output(table string, next *int, partitionBy []string) *output.Files {

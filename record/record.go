@@ -81,6 +81,7 @@ var ErrShort = errors.New("object ends before the position to read from")
 type BrokenError struct {
 	Reason string
 	Offset int64 // decoded bytes read before
+	Unread bool  // there is nothing to be said of the container: the store does not hand it out
 	Taken  int64 // records of the object taken before; if none, the decoder may go on with the next object
 	Err    error // what the decompressor said, if anything
 }
@@ -88,6 +89,9 @@ type BrokenError struct {
 // Error says what is wrong and where.
 func (e *BrokenError) Error() string {
 	msg := fmt.Sprintf("broken object after %d decoded bytes: %s", e.Offset, e.Reason)
+	if e.Unread {
+		msg = "object " + e.Reason
+	}
 	if e.Err != nil {
 		msg += ": " + e.Err.Error()
 	}

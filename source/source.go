@@ -14,6 +14,7 @@ package source
 import (
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -39,6 +40,13 @@ func (h *Hash) UnmarshalText(b []byte) error {
 	_, err := hex.Decode(h[:], b)
 	return err
 }
+
+// UnreadReason begins Range.Broken of an object that was quarantined because the source
+// did not hand it out: nothing is known of its content.
+const UnreadReason = "cannot be read: "
+
+// Unread says whether the range is that of an object whose content nobody has seen.
+func (r *Range) Unread() bool { return strings.HasPrefix(r.Broken, UnreadReason) }
 
 // IsZero says whether the hash was never set.
 func (h Hash) IsZero() bool { return h == Hash{} }

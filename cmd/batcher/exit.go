@@ -36,7 +36,7 @@ const (
 	exitLag         = 4  // status --max-lag: too far behind
 	exitUsage       = 64 // wrong command line
 	exitBadRecords  = 65 // bad-record budget: the batch was not committed
-	exitGap         = 66 // source gap, changed source, range partly covered
+	exitGap         = 66 // source gap, changed source, range partly covered, objects that cannot be read
 	exitUnavailable = 69 // store or source unreachable for good, capability missing
 	exitDamaged     = 70 // chain damaged or forked, verify found a violation
 	exitSuperseded  = 71 // fenced or superseded
@@ -89,6 +89,9 @@ var rules = []struct {
 	code    int
 	hint    string
 }{
+	{waits(differs), exitUnavailable, "something between batcher and the source gives out other objects than it lists; batcher doctor says more"},
+	{waits(passes), exitTemporary, "all others are committed; a later run reads these once they can be read"},
+	{waits(nil), exitGap, "all others are committed; restore or permit these, or leave them out with source.files.exclude, or set source.files.on_unreadable: quarantine"},
 	{isA[*panicError], exitBug, "please report it with the lines above; committed batches stand, and it is safe to run again"},
 	{isA[config.Errors], exitConfig, ""},
 	{is(commit.ErrDamaged), exitDamaged, "nothing was written; batcher verify says more"},
@@ -134,6 +137,17 @@ func isA[T error](err error) bool {
 	var target T
 	return errors.As(err, &target)
 }
+
+// waits matches a run that committed all but some objects which it could not read.
+func waits(also func(*pipeline.WaitingError) bool) func(error) bool {
+	return func(err error) bool {
+		w, ok := errors.AsType[*pipeline.WaitingError](err)
+		return ok && (also == nil || also(w))
+	}
+}
+
+func differs(w *pipeline.WaitingError) bool { return w.Differs }
+func passes(w *pipeline.WaitingError) bool  { return w.Passes }
 
 // classify returns the error with its exit code.
 func classify(err error) *exitError {

@@ -40,6 +40,27 @@ type report struct {
 	Error      *reportError     `json:"error"`           // null when the run did not fail
 	Query      string           `json:"query,omitempty"` // how to read what was committed
 	Merged     reportMerged     `json:"merged"`          // small files that were merged after the last batch
+
+	Unreadable []reportUnreadable `json:"unreadable"` // objects that could not be read, by key; at most maxUnreadable
+}
+
+// maxUnreadable bounds the objects that a report names.
+const maxUnreadable = 1000
+
+// reportUnreadable is an object that was listed and could not be read. Later runs try
+// it again.
+type reportUnreadable struct {
+	Key   string `json:"key"`
+	Cause string `json:"cause"` // archived, denied, unavailable, torn, gone, differs, refused
+	Code  string `json:"code"`  // the store's own word, such as InvalidObjectState
+}
+
+// String is the object for people.
+func (o reportUnreadable) String() string {
+	if o.Code == "" {
+		return fmt.Sprintf("%q cannot be read: %s", o.Key, o.Cause)
+	}
+	return fmt.Sprintf("%q cannot be read: %s (%s)", o.Key, o.Cause, o.Code)
 }
 
 // reportMerged counts files that one or several larger ones replaced.
@@ -72,6 +93,8 @@ type reportObjects struct {
 	Young       int64 `json:"young"`    // waiting to settle
 	Appended    int64 `json:"appended"` // changed ones that were consumed beside what was there
 	Replaced    int64 `json:"replaced"` // changed ones whose rows were replaced
+
+	Unreadable int64 `json:"unreadable"` // not consumed: they wait
 }
 
 // alone is how many changed objects were left alone.
@@ -157,7 +180,7 @@ func outcomeOf(code int) string {
 
 // line is the report as one line of JSON.
 func (r report) line() (string, error) {
-	r.Files, r.Conflicts = listed(r.Files), listed(r.Conflicts)
+	r.Files, r.Conflicts, r.Unreadable = listed(r.Files), listed(r.Conflicts), listed(r.Unreadable)
 	text, err := json.Marshal(r)
 	if err != nil {
 		return "", fmt.Errorf("encode the report: %w", err)
@@ -183,11 +206,18 @@ func (r report) text() string {
 		count int64
 		name  string
 	}{{r.Objects.Late, "late"}, {r.Objects.alone(), "changed since they were consumed, left alone"},
-		{r.Objects.Appended, "changed since they were consumed, appended"}, {r.Objects.Replaced, "changed since they were consumed, replaced"}, {r.Objects.Quarantined, "quarantined: their container is broken"},
+		{r.Objects.Appended, "changed since they were consumed, appended"}, {r.Objects.Replaced, "changed since they were consumed, replaced"}, {r.Objects.Quarantined, "quarantined: their container is broken, or they cannot be read"},
 		{r.Objects.Young, "too young to be read yet (source.files.settle)"}} {
 		if part.count > 0 {
 			fmt.Fprintf(&b, "  %d objects %s\n", part.count, part.name)
 		}
+	}
+	for i, o := range r.Unreadable {
+		if i == maxFilesShown {
+			fmt.Fprintf(&b, "  … and %d more objects cannot be read\n", r.Objects.Unreadable-maxFilesShown)
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n", o)
 	}
 	for _, c := range r.Conflicts {
 		fmt.Fprintf(&b, "  %s\n", c)

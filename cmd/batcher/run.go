@@ -41,7 +41,7 @@ func runPipeline(ctx context.Context, c *call, o runOptions) (report, error) {
 	}
 	rep, err := r.pipeline(c).Run(ctx, opts)
 	out := r.report(c, rep, err)
-	if err == nil && rep.Batches > 0 {
+	if (err == nil || waits(nil)(err)) && rep.Batches > 0 {
 		begun, before := time.Now(), object.RequestsOf(r.store)
 		out.Merged = r.mergeAfter(ctx, c, rep, opts.Deadline)
 		out.Requests = out.Requests.Add(object.RequestsOf(r.store).Sub(before))
@@ -107,7 +107,7 @@ func (r *rooms) report(c *call, p pipeline.Report, failure error) report {
 		Outcome: string(p.Outcome), Batches: p.Batches,
 		Rows:       reportRows{p.Rows.Read, p.Rows.Written, p.Rows.Late, p.Rows.Dead, p.Rows.Duplicate, p.Rows.Replaced},
 		Bytes:      reportBytes{p.Bytes.Read, p.Bytes.Written},
-		Objects:    reportObjects{p.Objects.Read, p.Objects.Late, p.Objects.Changed, p.Objects.Ignored, p.Objects.Quarantined, p.Objects.Young, p.Objects.Appended, p.Objects.Replaced},
+		Objects:    reportObjects{p.Objects.Read, p.Objects.Late, p.Objects.Changed, p.Objects.Ignored, p.Objects.Quarantined, p.Objects.Young, p.Objects.Appended, p.Objects.Replaced, int64(len(p.Unreadable))},
 		Requests:   p.Requests,
 		Progress:   reportProgress{Objects: p.Consumed, Newest: p.Newest},
 		Lag:        reportLag{Objects: p.Lag.Objects, Bytes: p.Lag.Bytes, Oldest: p.Lag.Oldest},
@@ -122,6 +122,9 @@ func (r *rooms) report(c *call, p pipeline.Report, failure error) report {
 	}
 	for _, f := range p.Files {
 		out.Files = append(out.Files, reportFile{Table: tableOf(f), URI: r.uri(f.Key), Rows: f.Rows, Bytes: f.Size})
+	}
+	for _, o := range p.Unreadable[:min(len(p.Unreadable), maxUnreadable)] {
+		out.Unreadable = append(out.Unreadable, reportUnreadable{o.Key, string(o.Cause), o.Code})
 	}
 	out.Conflicts = conflicts(string(r.cfg.Table), p.Notes)
 	out.Query = query(c, out)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"batcher/manifest"
@@ -30,6 +31,9 @@ type statusReport struct {
 	Tables   map[string]statusTable `json:"tables"`
 	Orphans  int64                  `json:"orphan_bytes"` // in table folders, not live
 	Delta    []published            `json:"delta,omitempty"`
+
+	// Unreadable are some of those that runs have passed over, tried now.
+	Unreadable []reportUnreadable `json:"unreadable"`
 }
 
 type statusTable struct {
@@ -89,6 +93,7 @@ func (r *rooms) status(ctx context.Context, s manifest.Snapshot) (statusReport, 
 	if f := m.Progress.Files; f != nil {
 		rep.Progress = reportProgress{Objects: f.Count, Newest: f.Newest}
 		rep.Open = len(f.Open)
+		rep.Unreadable = r.unreadable(ctx, plan, f.Newest)
 	}
 	if rep.Delta, err = r.published(ctx, s); err != nil {
 		return rep, err
@@ -104,6 +109,38 @@ func (r *rooms) status(ctx context.Context, s manifest.Snapshot) (statusReport, 
 		}
 	}
 	return rep, nil
+}
+
+// maxTried is how many objects status tries to read, to say why they wait.
+const maxTried = 100
+
+// unreadable tries the objects that are left though younger ones are consumed, and
+// returns those which cannot be read.
+func (r *rooms) unreadable(ctx context.Context, plan *files.Plan, newest time.Time) []reportUnreadable {
+	var passed []files.Object
+	for _, o := range plan.Objects {
+		if !o.Modified.After(newest) && len(passed) < maxTried {
+			passed = append(passed, o)
+		}
+	}
+	ctx = object.Hurried(ctx)
+	causes := make([]*files.UnreadableError, len(passed))
+	slots, all := make(chan struct{}, 16), sync.WaitGroup{}
+	for i := range passed {
+		slots <- struct{}{}
+		all.Go(func() {
+			causes[i] = r.source.Try(ctx, passed[i])
+			<-slots
+		})
+	}
+	all.Wait()
+	out := []reportUnreadable{}
+	for _, u := range append(causes, plan.Unreadable...) {
+		if u != nil {
+			out = append(out, reportUnreadable{u.Key, string(u.Cause), u.Code})
+		}
+	}
+	return out
 }
 
 func lagOf(p *files.Plan) reportLag {
@@ -139,6 +176,9 @@ func (s statusReport) text() string {
 		if part.n > 0 {
 			fmt.Fprintf(&b, "         %d %s\n", part.n, part.what)
 		}
+	}
+	for _, o := range s.Unreadable {
+		fmt.Fprintf(&b, "         %s\n", o)
 	}
 	for _, name := range sortedKeys(s.Tables) {
 		t := s.Tables[name]

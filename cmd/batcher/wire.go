@@ -200,6 +200,7 @@ func (r *rooms) pipeline(c *call) *pipeline.Pipeline {
 		File:       datafile.Options{Compression: datafile.Compression(cfg.Parquet.Compression), CreatedBy: "batcher"},
 		FileBytes:  int64(cfg.Parquet.TargetFileBytes),
 		FailBroken: cfg.Source.Files.OnBroken == config.OnBrokenFail,
+		Unreadable: pipeline.OnUnreadable(cfg.Source.Files.OnUnreadable),
 		Clock:      wallClock{}, Random: rand.Reader, Logger: c.Logger,
 		Admit:  func(ctx context.Context) error { return admit(ctx, r.store) },
 		Opened: r.catchUp(c),

@@ -10,7 +10,8 @@
 //   - only ErrUnknown and ErrConflict are tried again, everything else is an
 //     answer and returned at once;
 //   - no try lasts longer than Policy.TryTimeout, and a try that does is
-//     ErrUnknown, while an end of the caller's context is passed on as such.
+//     ErrUnknown, while an end of the caller's context is passed on as such;
+//   - a caller in a hurry (object.Hurried) gets two tries.
 //
 // It never resumes a body that broke off half way, never sees the parts of an
 // upload (give Loop to the store for these), and never sleeps or draws lots but
@@ -89,14 +90,17 @@ func Loop(policy Policy, clock Clock) func(ctx context.Context, try func(context
 
 // loop runs try until it gives an answer or the tries are used up.
 func loop(ctx context.Context, p Policy, clock Clock, try func(context.Context) error) error {
-	pause := p.FirstPause
+	pause, most := p.FirstPause, p.Tries
+	if object.IsHurried(ctx) {
+		most = min(most, 2)
+	}
 	for n := 1; ; n++ {
 		err := try(ctx)
 		open := errors.Is(err, object.ErrUnknown) || errors.Is(err, object.ErrConflict)
 		if !open || ctx.Err() != nil {
 			return err
 		}
-		if n >= p.Tries {
+		if n >= most {
 			return fmt.Errorf("after %d tries: %w", n, err)
 		}
 		// Between half the pause and all of it, so that clients that failed

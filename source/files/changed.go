@@ -18,6 +18,10 @@ import (
 // closely; beyond it they count as changed.
 const maxSuspects = 10_000
 
+// patience is how many objects that cannot be read a plan waits for as long as a store
+// may need to recover.
+const patience = 3
+
 // suspect is a consumed key that is listed with another identity.
 type suspect struct {
 	candidate
@@ -49,8 +53,18 @@ func (p *planner) settleChanged(ctx context.Context) error {
 	budget := &rehash{left: p.source.cfg.Rehash}
 	for i := range ordered {
 		c := &ordered[i]
+		if p.set.passed[c.identity] {
+			continue
+		}
 		content, err := p.content(ctx, c, budget)
+		unread, isUnread := errors.AsType[*UnreadableError](err)
 		switch {
+		case isUnread:
+			p.plan.Unreadable = append(p.plan.Unreadable, unread)
+			p.set.passed[c.identity] = true
+			if len(p.plan.Unreadable) == patience {
+				ctx = object.Hurried(ctx)
+			}
 		case errors.Is(err, ErrStale):
 			p.plan.Counts.Young++ // it changes at this moment: the next plan sees what becomes of it
 		case errors.Is(err, errBudget) && p.source.cfg.OnChange.consumes():
@@ -83,6 +97,10 @@ func (p *planner) report(c *suspect) error {
 	p.plan.Counts.Changed++
 	if len(p.plan.Changed) < maxExamples {
 		p.plan.Changed = append(p.plan.Changed, changed)
+	}
+	if p.source.cfg.OnChange.consumes() && p.set.passed[c.identity] {
+		p.pass(c.lag())
+		return nil
 	}
 	if p.source.cfg.OnChange.consumes() {
 		p.plan.Lag.add(c.lag())
@@ -176,6 +194,11 @@ func (p *planner) settleOpen(ctx context.Context) error {
 
 func (p *planner) planOpen(o *opened) {
 	info := object.Info{Key: o.Key, Size: o.Size, ETag: o.ETag, Modified: o.Modified}
+	left := Lag{Objects: 1, Bytes: max(o.Size-int64(o.Next), 0), Oldest: o.Modified}
+	if p.set.passed[p.source.Identity(o.Key, o.ETag, o.Size)] {
+		p.pass(left)
+		return
+	}
 	planned := Object{Info: info, From: o.Next, Day: p.source.Day(o.Key, o.Modified), Was: o.Was}
 	if o.Was.IsZero() {
 		planned.Name = p.source.Name(o.Key, o.ETag, o.Size, o.Modified)
@@ -183,7 +206,7 @@ func (p *planner) planOpen(o *opened) {
 		planned.Name = p.source.AppendedName(o.Key, o.ETag, o.Size, o.Modified)
 	}
 	p.plan.Objects = append(p.plan.Objects, planned)
-	p.plan.Lag.add(Lag{Objects: 1, Bytes: max(o.Size-int64(o.Next), 0), Oldest: o.Modified})
+	p.plan.Lag.add(left)
 }
 
 // openState says why the rest of an open object cannot be read; "" if it can. An
@@ -202,6 +225,8 @@ func (p *planner) openState(ctx context.Context, o *opened) (string, error) {
 		return "gone", nil
 	case errors.Is(err, object.ErrChanged):
 		return "changed", nil
+	case isUnreadable(unreadable(o.Key, err)):
+		return "", nil // whoever reads it will say so
 	case err != nil:
 		return "", fmt.Errorf("look at open object %s: %w", o.Key, err)
 	}

@@ -53,7 +53,8 @@ func (e *ChangedError) Error() string {
 		e.Key, e.Old, e.New, e.ETag, e.Size)
 }
 
-// moved turns the store's "gone" and "changed" into what they mean for o.
+// moved turns the store's "gone" and "changed" into what they mean for o, and what
+// else it answers into an UnreadableError.
 func moved(o Object, err error) error {
 	var reason string
 	switch {
@@ -62,7 +63,7 @@ func moved(o Object, err error) error {
 	case errors.Is(err, object.ErrChanged):
 		reason = "changed"
 	default:
-		return err
+		return unreadable(o.Key, err)
 	}
 	if o.From > 0 || o.Exact != nil {
 		return &GapError{Key: o.Key, Position: o.From, Reason: reason, Err: err}

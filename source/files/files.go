@@ -204,8 +204,10 @@ func dayOf(t time.Time) int32 {
 // its ETag. When the object is gone or no longer as planned, now or in the
 // middle of the read, the error is a GapError if part of the object is already
 // consumed or an exact range was asked for, and otherwise wraps ErrStale, which
-// means: plan again. The caller closes the reader. It also has Size and ReadAt,
-// for formats that are read from their end: each ReadAt is one request under ctx.
+// means: plan again. When it cannot be read the error is an UnreadableError. A body
+// that breaks off is taken up again where it broke, within bounds. The caller closes
+// the reader. It also has Size and ReadAt, for formats that are read from their end:
+// each ReadAt is one request under ctx.
 func (s *Source) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
 	return s.OpenAt(ctx, o, 0)
 }
@@ -226,46 +228,5 @@ func (s *Source) OpenAt(ctx context.Context, o Object, offset int64) (io.ReadClo
 		r.Close()
 		return nil, moved(o, fmt.Errorf("open %s: modified %s, planned %s: %w", o.Key, info.Modified, o.Modified, object.ErrChanged))
 	}
-	return &pinned{ReadCloser: r, object: o, ctx: ctx, store: s.store}, nil
-}
-
-// pinned reads one object as it was planned, and maps the errors on the way.
-type pinned struct {
-	io.ReadCloser
-	object Object
-	ctx    context.Context // of Open: io.ReaderAt takes none
-	store  object.Store
-}
-
-// Size returns the size of the stored object.
-func (p *pinned) Size() int64 { return p.object.Size }
-
-// ReadAt implements io.ReaderAt.
-func (p *pinned) ReadAt(b []byte, off int64) (int, error) {
-	if len(b) == 0 {
-		return 0, nil // a Limit of 0 would ask for everything
-	}
-	r, _, err := p.store.Get(p.ctx, p.object.Key, object.GetOptions{From: off, Limit: int64(len(b)), ETag: p.object.ETag})
-	n := 0
-	if err == nil {
-		defer r.Close()
-		// Only ReadFull's own word that the body ended becomes io.EOF: a store
-		// wraps the same error where a connection broke.
-		if n, err = io.ReadFull(r, b); err == nil || err == io.EOF || err == io.ErrUnexpectedEOF {
-			if n < len(b) {
-				err = io.EOF
-			}
-			return n, err
-		}
-	}
-	return n, moved(p.object, fmt.Errorf("read %s at %d: %w", p.object.Key, off, err))
-}
-
-// Read implements io.Reader.
-func (p *pinned) Read(b []byte) (int, error) {
-	n, err := p.ReadCloser.Read(b)
-	if err != nil && err != io.EOF {
-		err = moved(p.object, fmt.Errorf("read %s: %w", p.object.Key, err))
-	}
-	return n, err
+	return &pinned{body: r, object: o, ctx: ctx, store: s.store, at: offset, resumed: offset}, nil
 }

@@ -38,7 +38,7 @@ func (s *Set) Find(ctx context.Context, progress *source.FilesProgress, key stri
 func (s *Source) Stat(ctx context.Context, key string) (object.Info, error) {
 	r, info, err := s.store.Get(ctx, key, object.GetOptions{Limit: 1})
 	if err != nil {
-		return object.Info{}, fmt.Errorf("look at %s: %w", key, err)
+		return object.Info{}, unreadable(key, fmt.Errorf("look at %s: %w", key, err))
 	}
 	info.Key = key
 	return info, r.Close()

@@ -74,6 +74,11 @@ type Plan struct {
 	Gaps     []Gap     // to be recorded; only with SkipGap
 	Full     bool      // everything below the path was listed
 	Relisted time.Time // for Delta.Relisted of the plan's last batch; zero unless that completes a relisting
+	Samples  []string  // some listed keys, consumed or not, spread over the listing: to see whether anything can be read
+
+	// Unreadable are consumed objects that were listed with another identity and cannot
+	// be read, so that nobody knows whether they have changed.
+	Unreadable []*UnreadableError
 }
 
 // Plan lists the source and returns what progress, which may be nil before the
@@ -193,7 +198,7 @@ func (p *planner) agrees(come *newcomers) bool {
 	p.plan.Counts.Consumed = p.old.count
 	for _, c := range come.list {
 		if p.source.cfg.Shard.Owns(c.key) {
-			p.fresh.add(c)
+			p.offer(c)
 		} else {
 			p.others = true
 		}
@@ -222,8 +227,23 @@ func (p *planner) judge(c candidate) {
 	case found:
 		p.changed.add(c, entry)
 	default:
-		p.fresh.add(c)
+		p.offer(c)
 	}
+}
+
+// offer takes a new object, unless the run has given it up.
+func (p *planner) offer(c candidate) {
+	if p.set.passed[c.identity] {
+		p.pass(c.lag())
+		return
+	}
+	p.fresh.add(c)
+}
+
+// pass leaves out what the run has given up.
+func (p *planner) pass(lag Lag) {
+	p.plan.Lag.add(lag)
+	p.passed++
 }
 
 // finish puts the plan together.
@@ -244,7 +264,7 @@ func (p *planner) finish() *Plan {
 		plan.Objects = append(plan.Objects, o)
 	}
 	plan.Objects = append(plan.Objects, p.follows[:min(len(p.follows), room-len(fresh))]...)
-	plan.More = plan.Lag.Objects > int64(len(plan.Objects))
+	plan.More = plan.Lag.Objects-p.passed > int64(len(plan.Objects))
 	if p.source.path != nil && plan.Full && !plan.More && !p.others && plan.Counts.Young == 0 {
 		plan.Relisted = p.now
 	}

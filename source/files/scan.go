@@ -55,6 +55,7 @@ type planner struct {
 	changed     suspects
 	follows     []Object // changed objects to be consumed, by key
 	others      bool     // there are new objects of other shards
+	passed      int64    // objects of the lag that are not planned
 }
 
 // opened is an object that was consumed in part, and what the listing says of it.
@@ -84,7 +85,7 @@ func (s *Source) newPlanner(ctx context.Context, progress *source.FilesProgress,
 func (p *planner) reset() {
 	full := p.plan != nil && p.plan.Full
 	p.plan = &Plan{Full: full}
-	p.all, p.old, p.others = tally{}, tally{}, false
+	p.all, p.old, p.others, p.passed = tally{}, tally{}, false, 0
 	p.fresh = oldest{limit: p.source.cfg.MaxObjects}
 	p.changed = suspects{entries: make(map[source.Hash]suspect)}
 }
@@ -118,6 +119,9 @@ func (p *planner) list(ctx context.Context, visit func(candidate)) error {
 		}
 		if c, ok := p.eligible(info); ok {
 			p.all.add(c.identity)
+			if p.all.count&(p.all.count-1) == 0 {
+				p.plan.Samples = append(p.plan.Samples, info.Key) // the 1st, 2nd, 4th, 8th …
+			}
 			if !p.isNew(&c) {
 				p.old.add(c.identity)
 			}

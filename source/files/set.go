@@ -25,6 +25,7 @@ type Set struct {
 	lists    map[segment.SHA256][]source.ConsumedRef // lists of segments that stand by reference
 	index    index
 	contents map[source.Hash]source.Hash // identity → content hash of changed objects that were re-read
+	passed   map[source.Hash]bool        // identities that plans leave out, see PassOver
 }
 
 // NewSet returns an empty set for the source's entries.
@@ -34,8 +35,19 @@ func (s *Source) NewSet(loader Loader) *Set {
 		runs:     make(map[segment.SHA256]*Run),
 		lists:    make(map[segment.SHA256][]source.ConsumedRef),
 		contents: make(map[source.Hash]source.Hash),
+		passed:   make(map[source.Hash]bool),
 	}
 }
+
+// PassOver makes later plans leave an object out as it stands now, but for its part in
+// the lag: the run has found that it cannot be read. It is forgotten with PassNothingOver,
+// and never becomes a part of any progress.
+func (s *Set) PassOver(o *Object) {
+	s.passed[s.source.Identity(o.Key, o.ETag, o.Size)] = true
+}
+
+// PassNothingOver makes plans have all objects again: a new run tries them anew.
+func (s *Set) PassNothingOver() { clear(s.passed) }
 
 // Prepare makes ready what Advance needs of a parent. For new objects that is
 // nothing, but for two cases: where the parent has so many segments that their list

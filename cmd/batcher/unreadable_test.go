@@ -1,0 +1,149 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"batcher/localdev"
+)
+
+// refusing stands before a server and answers for some keys as S3 does for objects that
+// it does not hand out. It counts the reads of objects below in/.
+func refusing(t *testing.T, s *localdev.Server, answers map[string][2]string) (env []string, reads *atomic.Int64) {
+	t.Helper()
+	at, err := url.Parse(s.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads = &atomic.Int64{}
+	forward := httputil.NewSingleHostReverseProxy(at) // with the Host that was signed
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/in/") {
+			reads.Add(1)
+			for key, answer := range answers {
+				if strings.HasSuffix(r.URL.Path, key) {
+					var status int
+					fmt.Sscan(answer[0], &status)
+					w.WriteHeader(status)
+					fmt.Fprintf(w, `<?xml version="1.0"?><Error><Code>%s</Code><Message>no</Message></Error>`, answer[1])
+					return
+				}
+			}
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	return s.EnvAt(proxy.URL), reads
+}
+
+// TestFourOfAThousandObjectsCannotBeRead has an archived, a denied, an always failing and
+// a missing one in a bucket: the others are committed, these are named by the report, by
+// the error and by status, and the next run reads none of the others again.
+func TestFourOfAThousandObjectsCannotBeRead(t *testing.T) {
+	s := minio(t)
+	answers := map[string][2]string{
+		"/o0007": {"403", "InvalidObjectState"}, "/o0300": {"403", "AccessDenied"}, "/o0301": {"500", "InternalError"}, "/o0998": {"404", "NoSuchKey"},
+	}
+	env, reads := refusing(t, s, answers)
+	root := "s3://input/" + t.Name()
+	for i := range 1000 {
+		if err := s.Put(t.Context(), "input", fmt.Sprintf("%s/in/o%04d", t.Name(), i), fmt.Appendf(nil, "{\"n\":%d}\n", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := newWorld(t, env, fmt.Sprintf("pipeline: events\nstore: s3://lake/%s\nsource: {files: {path: %s/in}}\nbatch: {max_objects: 400}\n", t.Name(), root))
+	want := []reportUnreadable{
+		{"o0007", "archived", "InvalidObjectState"}, {"o0300", "denied", "AccessDenied"},
+		{"o0301", "unavailable", "InternalError"}, {"o0998", "gone", "NoSuchKey"},
+	}
+	var rep report
+	first := w.run("run", "-o", "json")
+	if err := json.Unmarshal([]byte(first.stdout), &rep); err != nil {
+		t.Fatal(err)
+	}
+	if first.code != exitGap || rep.Outcome != outcomeCommitted || rep.Rows.Written != 996 || !slices.Equal(rep.Unreadable, want) || rep.Error == nil || rep.Error.Code != exitGap {
+		t.Fatalf("exit %d: %s%s", first.code, first.stdout, first.stderr)
+	}
+	for _, o := range want {
+		if !strings.Contains(first.stderr, fmt.Sprintf("%q: %s (%s)", o.Key, o.Cause, o.Code)) {
+			t.Errorf("%s is not named: %s", o.Key, first.stderr)
+		}
+	}
+	reads.Store(0)
+	if r := w.run("run", "-q"); r.code != exitGap || reads.Load() > 60 {
+		t.Errorf("second run: exit %d after %d reads: %s", r.code, reads.Load(), r.stderr)
+	}
+	var st statusReport
+	w.must(&st, "status")
+	slices.SortFunc(st.Unreadable, func(a, b reportUnreadable) int { return strings.Compare(a.Key, b.Key) })
+	if !slices.Equal(st.Unreadable, want[:len(st.Unreadable)]) || len(st.Unreadable) < 3 || st.Lag.Objects != 4 {
+		t.Errorf("status: %+v, %+v", st.Unreadable, st.Lag)
+	}
+	delete(answers, "/o0007")
+	delete(answers, "/o0300")
+	if r := w.run("run", "-q"); r.code != exitTemporary {
+		t.Errorf("with what passes left: exit %d: %s", r.code, r.stderr)
+	}
+	clear(answers)
+	w.must(&rep, "run")
+	if rep.Rows.Written != 2 || len(rep.Unreadable) != 0 {
+		t.Errorf("in the end: %+v", rep)
+	}
+	w.proves(1000)
+}
+
+// TestFilesWithoutReadPermission wait in a directory, too, and when nothing can be read
+// that is an error of the whole.
+func TestFilesWithoutReadPermission(t *testing.T) {
+	w := newWorld(t, nil, localFile)
+	for i := range 5 {
+		w.write(fmt.Sprintf("in/o%d.ndjson", i), fmt.Sprintf("{\"n\":%d}\n", i))
+	}
+	if err := os.Chmod(filepath.Join(w.dir, "in/o2.ndjson"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.asNobody("run", "--color", "never"); r.code != exitGap || !strings.Contains(r.stderr, `"o2.ndjson": denied (EACCES)`) || !strings.Contains(r.stdout, "4 rows") {
+		t.Errorf("exit %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := w.asNobody("status"); r.code != exitOK || !strings.Contains(r.stdout, `"o2.ndjson" cannot be read: denied (EACCES)`) {
+		t.Errorf("status: exit %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	w.write("in2/a.ndjson", "{}\n")
+	if err := os.Chmod(filepath.Join(w.dir, "in2/a.ndjson"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.asNobody("run", "-q", "--set", "source.files.path=./in2", "--set", "pipeline=other", "--set", "table=other"); r.code != exitDenied {
+		t.Errorf("nothing can be read: exit %d: %s", r.code, r.stderr)
+	}
+}
+
+// TestAnEditThatKeepsSizeAndTime cannot be noticed by a run, and is no violation.
+func TestAnEditThatKeepsSizeAndTime(t *testing.T) {
+	w := newWorld(t, nil, localFile)
+	w.write("in/a.ndjson", "{\"n\":1}\n")
+	w.write("in/b.ndjson", "{\"n\":2}\n")
+	var rep report
+	w.must(&rep, "run")
+	path := filepath.Join(w.dir, "in/a.ndjson")
+	was, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("in/a.ndjson", "{\"n\":7}\n")
+	if err := os.Chtimes(path, was.ModTime(), was.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if p := w.proves(1); p.Source.Unverifiable != 1 {
+		t.Errorf("%+v", p.Source)
+	}
+}
