@@ -117,7 +117,7 @@ func (s *Sample) heads(ctx context.Context, src *files.Source, opt Options) erro
 	d := record.NewDecoder(record.Options{Table: schema.New(), Format: opt.Format, Limits: opt.Limits})
 	for _, o := range s.picked {
 		body, err := src.Open(ctx, o)
-		if errors.Is(err, files.ErrStale) {
+		if files.OutOfSight(err) {
 			continue
 		}
 		if err != nil {
@@ -173,7 +173,7 @@ func (s *Sample) decode(ctx context.Context, src *files.Source, opt Options, lea
 // object reads the beginning of an object, and looks for an envelope in it.
 func (s *Sample) object(ctx context.Context, d *record.Decoder, src *files.Source, o files.Object) error {
 	body, err := src.Open(ctx, o)
-	if errors.Is(err, files.ErrStale) {
+	if files.OutOfSight(err) {
 		return nil
 	}
 	if err != nil {

@@ -274,7 +274,7 @@ func readAll(ctx context.Context, p *pipeline.Pipeline, g *batch.Gather, objects
 			return nil
 		}
 		body, err := p.Source.Open(ctx, o)
-		if errors.Is(err, files.ErrStale) {
+		if files.OutOfSight(err) {
 			continue
 		}
 		if err != nil {

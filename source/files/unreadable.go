@@ -104,6 +104,13 @@ func codeOf(err error) string {
 	return ""
 }
 
+// OutOfSight says whether an error means that a look at the source may do without the
+// object: it is not as listed, in an archive, or breaks off.
+func OutOfSight(err error) bool {
+	u, ok := errors.AsType[*UnreadableError](err)
+	return errors.Is(err, ErrStale) || ok && (u.Cause == Archived || u.Cause == Torn)
+}
+
 // Try reads the beginning of a planned object, and says why it cannot be read; nil if
 // it can, as far as it was tried, or if it has changed since it was listed.
 func (s *Source) Try(ctx context.Context, o Object) *UnreadableError {
