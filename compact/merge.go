@@ -102,12 +102,11 @@ func (m *Merge) groups(ctx context.Context, head manifest.Snapshot, table string
 
 // orderID is the field id of a column whose statistics sort as its values do.
 func orderID(s *schema.Schema, key string) int32 {
-	for i := range s.Fields {
-		if f := &s.Fields[i]; f.Key == key && (f.Type.Kind == schema.Timestamp || f.Type.Kind == schema.Date) {
-			return f.ID
-		}
+	i := schema.IndexOf(s.Fields, key)
+	if i < 0 || s.Fields[i].Type.Kind != schema.Timestamp && s.Fields[i].Type.Kind != schema.Date {
+		return 0
 	}
-	return 0
+	return s.Fields[i].ID
 }
 
 // Due says by a manifest alone, without a request, whether it is worth while to

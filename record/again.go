@@ -72,7 +72,7 @@ func (d *Decoder) Again(l *Layout, name string, pos int64, text []byte) error {
 func (d *Decoder) parserOf(l *Layout) parser {
 	switch l.kind {
 	case CSV:
-		return &csvParser{scanner: &d.scanner, learner: &d.learner, dialect: l.dialect, keys: l.keys}
+		return &csvParser{scanner: &d.scanner, learner: &d.learner, dialect: l.dialect, keys: l.keys, kin: kinOf(l.keys)}
 	case Lines:
 		return lineParser{&d.scanner, &d.learner}
 	}

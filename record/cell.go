@@ -1,13 +1,21 @@
 package record
 
-import "batcher/schema"
+import (
+	"bytes"
 
-// at returns the node of a key, or nil.
+	"batcher/schema"
+)
+
+// at returns the node of a key, in whatever case, or nil.
 func (n *node) at(key string) *node {
-	if f, ok := n.byKey[key]; ok {
-		return n.fields[f]
+	f, ok := n.byKey[key]
+	if !ok {
+		f = n.fold(key)
 	}
-	return nil
+	if f == unfolded {
+		return nil
+	}
+	return n.fields[f]
 }
 
 // cell reads text that stands for the value of a column, under a key of the
@@ -115,6 +123,9 @@ func (s *scanner) strange(text, key []byte) bool {
 	if !s.root.closed && !s.final && len(key) > 0 {
 		s.fail(surprise, 0)
 		return false
+	}
+	if bytes.IndexByte(key, 0) >= 0 {
+		key = []byte(schema.KeyText(string(key)))
 	}
 	s.path = appendKey(s.path[:0], key)
 	return s.rescueText(misfit{at: s.root, reason: unknownKey}, text)

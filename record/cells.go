@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"unsafe"
 
@@ -13,8 +12,10 @@ import (
 type csvParser struct {
 	*scanner
 	learner *learner
+	known   known
 	dialect Dialect
 	keys    [][]byte
+	kin     []int   // keys that differ in case alone, by place: they are seen even where their cells are null
 	nodes   []*node // by place; nil where the table has no column
 	plain   []*node // those that take the text of a cell as it stands
 	missing []*node // columns with a default that the header does not have
@@ -27,36 +28,24 @@ type csvParser struct {
 
 // numbered names the cells of the row at hand, and of those that follow, by their
 // place.
-func (p *csvParser) numbered() {
-	for i := range p.hand.cells {
-		p.keys = append(p.keys, []byte(columnKey(i)))
-	}
-}
+func (p *csvParser) numbered() { p.named(make([]string, len(p.hand.cells))) }
 
 // name makes the cells of the row at hand, without the space around them, the
-// keys of those that follow. A name that stands there twice is told apart by a
-// number behind it; an empty one becomes column_N.
+// keys of those that follow.
 func (p *csvParser) name() {
-	taken := map[string]bool{}
-	var names []string
+	texts := make([]string, len(p.hand.cells))
 	for i := range p.hand.cells {
-		name := string(bytes.TrimSpace(p.text(&p.hand.cells[i])))
-		names, taken[name] = append(names, name), true
+		texts[i] = string(bytes.TrimSpace(bytes.ReplaceAll(p.text(&p.hand.cells[i]), []byte{0}, nil)))
 	}
-	given, numbers := map[string]bool{}, map[string]int{}
-	for i, name := range names {
-		key, fresh := name, given[name]
-		if name == "" {
-			name = columnKey(i)
-			key, fresh = name, taken[name]
-		}
-		for n := max(2, numbers[name]); fresh; n++ {
-			key = fmt.Sprintf("%s_%d", name, n)
-			fresh, numbers[name] = given[key] || taken[key], n+1
-		}
-		given[key] = true
+	p.named(texts)
+}
+
+// named makes the keys of texts of a header those of the rows that follow.
+func (p *csvParser) named(texts []string) {
+	for _, key := range p.known.header(texts) {
 		p.keys = append(p.keys, []byte(key))
 	}
+	p.kin = kinOf(p.keys)
 }
 
 // split finds the cells of a row. It fails if something stands between a
@@ -213,8 +202,17 @@ func (p *csvParser) take(text []byte, n *node, key []byte) bool {
 // resolve finds the nodes of the keys in a tree that is new.
 func (p *csvParser) resolve() {
 	p.tree, p.nodes, p.plain = p.root, p.nodes[:0], p.plain[:0]
+	p.root.part()
+	for _, key := range p.keys {
+		p.root.meet(string(key))
+	}
 	for _, key := range p.keys {
 		n := p.root.at(string(key))
+		if _, barred := p.root.folds.barred[string(key)]; barred {
+			n = nil
+		} else if _, exact := p.root.byKey[string(key)]; n != nil && !exact {
+			p.learner.root.Folded(string(key), rootKeys(p.learner.rules))
+		}
 		p.nodes = append(p.nodes, n)
 		if n != nil && (n.kind.IsNested() || n.kind == schema.JSON || n.kind == schema.None || p.marked(n)) {
 			n = nil
@@ -235,6 +233,9 @@ func (p *csvParser) observe(_ *record, _ when) {
 	l := p.learner
 	l.records++
 	l.root.SeeObject(l.records)
+	for _, i := range p.kin {
+		l.root.SeeKey(p.keys[i], rootKeys(l.rules))
+	}
 	for i := range p.hand.cells {
 		c := &p.hand.cells[i]
 		text := p.text(c)

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"batcher/column"
 	"batcher/schema"
@@ -25,6 +26,7 @@ type Decoder struct {
 	primed   prime
 	learner  learner
 	scanner  scanner
+	known    known
 	current  *schema.Schema // what the columns follow
 	builder  builder
 	columns  []*column.Filler
@@ -56,7 +58,7 @@ func NewDecoder(opt Options) *Decoder {
 	d.scanner.contract, d.scanner.frozen = d.rules.Contract, d.rules.Frozen()
 	d.learner = learner{scanner: &d.scanner, rules: d.rules}
 	d.builder = builder{table: opt.Table, rules: d.rules, fillers: map[int32]*column.Filler{}}
-	d.current = opt.Table
+	d.current, d.known = opt.Table, knownOf(opt.Table, d.rules.Pins)
 	d.learner.root.Settle(opt.Table)
 	d.learner.root.SettlePins(d.rules.Pinned())
 	if opt.Learned != nil {
@@ -130,7 +132,12 @@ func (d *Decoder) emit(rec *record) error {
 // scan makes a row of a record, or a dead letter.
 func (d *Decoder) scan(rec *record) error {
 	d.scanner.row, d.scanner.invalid = d.rows, d.invalid
-	if rec.by.scan(rec) {
+	ok := rec.by.scan(rec)
+	if !ok && d.scanner.fault.code == collision {
+		d.drop()
+		ok = d.carefully(rec)
+	}
+	if ok {
 		if d.scanner.invalid == 0 {
 			return d.row(rec)
 		}
@@ -141,6 +148,14 @@ func (d *Decoder) scan(rec *record) error {
 		return d.surprised(rec)
 	}
 	return d.dead(rec, d.scanner.fault)
+}
+
+// carefully scans a record whose keys may be one but for case.
+func (d *Decoder) carefully(rec *record) bool {
+	d.scanner.careful, d.scanner.invalid = true, d.invalid
+	ok := rec.by.scan(rec)
+	d.scanner.careful = false
+	return ok
 }
 
 // drop takes back what the row at hand appended.
@@ -167,7 +182,12 @@ func (d *Decoder) surprised(rec *record) error {
 		return nil
 	}
 	next, added := schema.Evolve(d.current, &d.learner.root, d.rules)
+	if slices.ContainsFunc(added, func(a schema.Added) bool { return a.Split }) {
+		d.phase, d.goal = learning, 2*d.batch
+		return nil
+	}
 	d.current = next
+	d.learner.root.Rank(next)
 	d.notes.added(added)
 	d.rebuild()
 	return d.finally(rec)
@@ -176,8 +196,8 @@ func (d *Decoder) surprised(rec *record) error {
 // finally makes a row or a dead letter of a record under the schema as it is:
 // what has no place there is rescued.
 func (d *Decoder) finally(rec *record) error {
-	d.scanner.final, d.scanner.invalid = true, d.invalid
-	ok := rec.by.scan(rec)
+	d.scanner.final = true
+	ok := d.carefully(rec)
 	d.scanner.final = false
 	if ok && d.scanner.invalid == 0 {
 		return d.row(rec)

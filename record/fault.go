@@ -14,12 +14,14 @@ type fault struct {
 }
 
 // code is the reason of a fault. surprise is none: the record is well, but the
-// schema has no place for it yet.
+// schema has no place for it yet. Nor is collision: keys of one object are one but for
+// case, so that it has to be read with care.
 type code uint8
 
 const (
 	fine code = iota
 	surprise
+	collision
 	badSyntax
 	trailing
 	notObject

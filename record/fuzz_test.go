@@ -94,10 +94,17 @@ func randomLines(rng *rand.Rand, n int) string {
 
 func randomObject(rng *rand.Rand, kinds, depth int) string {
 	var members []string
-	for _, k := range rng.Perm(7)[:rng.IntN(5)] {
+	picks := rng.Perm(7)[:rng.IntN(5)]
+	if len(picks) > 0 && rng.IntN(8) == 0 {
+		picks = append(picks, picks[0]) // twice, or in two cases
+	}
+	for i, k := range picks {
 		key := string(rune('a' + k))
+		if i > 0 && i == len(picks)-1 && k == picks[0] && rng.IntN(4) > 0 {
+			key = strings.ToUpper(key)
+		}
 		switch rng.IntN(20) {
-		case 0:
+		case 0, 3:
 			key = strings.ToUpper(key)
 		case 1:
 			key = fmt.Sprintf(`\u%04x`, 'a'+k)

@@ -144,7 +144,7 @@ func (l *learner) value(d []byte, i int, s *schema.Shape) int {
 }
 
 func (l *learner) nested(d []byte, i int, s *schema.Shape) int {
-	if l.when == late && s.Saw() == 0 {
+	if l.when == late && s.Saw() == 0 && !s.Resemble() {
 		s.SettleJSON()
 	}
 	if s.Saw().Kind() == schema.JSON {

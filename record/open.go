@@ -42,7 +42,7 @@ func (d *Decoder) openObject(o Object) (reader, error) {
 	switch kind = d.opt.Format.of(name, head); kind {
 	case CSV:
 		r := &csvReader{window: w, dialect: d.opt.Format.CSV.withDefaults(), max: d.limits.MaxRecordBytes,
-			by: &csvParser{scanner: &d.scanner, learner: &d.learner}}
+			by: &csvParser{scanner: &d.scanner, learner: &d.learner, known: d.known}}
 		return r, r.open(name)
 	case JSON:
 		return &documentReader{window: w, by: jsonParser{&d.scanner, &d.learner}, max: d.limits.MaxRecordBytes, unnest: d.opt.Format.Unnest}, nil

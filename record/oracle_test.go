@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -111,6 +112,9 @@ func (o *oracle) object(path string, fields []schema.Field, want, got map[string
 	}
 	for key, w := range want {
 		f, ok := byKey[key]
+		if !ok {
+			f, ok = alike(fields, want, key)
+		}
 		var err error
 		switch {
 		case ok:
@@ -125,7 +129,7 @@ func (o *oracle) object(path string, fields []schema.Field, want, got map[string
 		if err != nil {
 			return err
 		}
-		delete(byKey, key)
+		delete(byKey, f.Key)
 	}
 	for _, f := range byKey {
 		if got[f.Name] != nil {
@@ -133,6 +137,25 @@ func (o *oracle) object(path string, fields []schema.Field, want, got map[string
 		}
 	}
 	return nil
+}
+
+// alike returns the field for a key of an object that is no field's: the first whose
+// key differs from it in case alone, unless the object has that key, or a lesser one
+// that differs from it in case alone.
+func alike(fields []schema.Field, object map[string]any, key string) (schema.Field, bool) {
+	for _, f := range fields {
+		if f.Key == "" || !strings.EqualFold(f.Key, key) {
+			continue
+		}
+		for other := range object {
+			own := slices.ContainsFunc(fields, func(o schema.Field) bool { return o.Key == other })
+			if other == f.Key || !own && other < key && strings.EqualFold(other, key) {
+				return schema.Field{}, false
+			}
+		}
+		return f, true
+	}
+	return schema.Field{}, false
 }
 
 // goneUnder looks for an unknown key, whose spelling in the path may escape

@@ -15,12 +15,14 @@ type scanner struct {
 	row      int // row of the block that the record becomes
 	maxDepth int
 	final    bool // what was not foreseen goes into _rescued and is no surprise
+	careful  bool // keys of an object that are one but for case are told apart
 	fault    fault
 	scratch  []byte
 	invalid  int             // invalid bytes in the record at hand that columns of bytes may take
 	rescued  []byte          // JSON object with what the columns do not take; empty if nothing
 	dropped  []byte          // heads of values that are counted and kept nowhere
 	misfits  []misfit        // what is in rescued and dropped
+	uses     []use           // keys that were read as those of other fields in the record at hand
 	widened  []*node         // whose first value beyond a double's whole numbers is in the record at hand
 	contract schema.Contract // for values that a column does not take
 	frozen   bool            // the contract also holds for keys without a column
@@ -67,6 +69,9 @@ func (s *scanner) begin() {
 		n.wide = false
 	}
 	s.widened = s.widened[:0]
+	if len(s.uses) > 0 {
+		s.unused()
+	}
 }
 
 // widen notes a whole number that is not exact in a double.
@@ -81,6 +86,9 @@ func (s *scanner) taught() {
 		n.shape.See(schema.SawWideInt)
 	}
 	s.widened = s.widened[:0]
+	if len(s.uses) > 0 {
+		s.used()
+	}
 }
 
 // end completes _rescued.
@@ -145,6 +153,9 @@ func (s *scanner) object(d []byte, i int, n *node, rep uint8) int {
 	if n.depth >= s.maxDepth {
 		return s.tooDeep(i)
 	}
+	if s.careful {
+		s.look(d, i, n)
+	}
 	n.epoch++
 	count, prev := 0, len(n.fields)
 	if i = space(d, i+1); i < len(d) && d[i] == '}' {
@@ -160,7 +171,7 @@ func (s *scanner) object(d []byte, i int, n *node, rep uint8) int {
 		}
 		if f >= 0 {
 			if n.seen[f] == n.epoch {
-				return s.fail(duplicateKey, i)
+				return s.twice(n, i)
 			}
 			n.seen[f] = n.epoch
 			count++
@@ -233,6 +244,9 @@ func (s *scanner) key(d []byte, i int, n *node, prev int) (field, next int) {
 		return -1, s.syntax(colon)
 	}
 	f, ok := n.byKey[string(key)]
+	if !ok {
+		f, ok = s.folded(n, key)
+	}
 	if !ok {
 		return -1, s.unknown(d, space(d, colon+1), n, key)
 	}

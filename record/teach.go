@@ -85,7 +85,7 @@ func (l *learner) members(d []byte, i int, s *schema.Shape) int {
 		}
 		i = space(d, space(d, end+1)+1)
 		if d[i] == '{' || d[i] == '[' || l.invalid > 0 {
-			i = l.look(d, i, s.Field(string(key)))
+			i = l.look(d, i, s.Near(string(key)))
 		} else {
 			i = l.scanner.skip(d, i, math.MinInt)
 		}
@@ -129,7 +129,7 @@ func (p jsonParser) teaches(rec *record, w when) bool {
 }
 
 func (p lineParser) teaches(rec *record, _ when) bool {
-	return rec.valid || takesBytes(p.learner.root.Field(LineKey))
+	return rec.valid || takesBytes(p.learner.root.Near(LineKey))
 }
 
 // teaches says of a row with invalid text whether columns of bytes take all of it.
@@ -139,7 +139,7 @@ func (p *csvParser) teaches(rec *record, _ when) bool {
 	}
 	invalid := invalidBytes(rec.raw)
 	for i := range p.hand.cells {
-		if takesBytes(p.learner.root.Field(string(p.keys[i]))) {
+		if takesBytes(p.learner.root.Near(string(p.keys[i]))) {
 			invalid -= invalidBytes(p.text(&p.hand.cells[i]))
 		}
 	}
@@ -176,7 +176,7 @@ func (p *typedParser) sole(c typed.Cursor, v typed.Value, s *schema.Shape) bool 
 				return false
 			}
 			if v.Tag == typed.Struct {
-				child = s.Field(string(key))
+				child = s.Near(string(key))
 			}
 		}
 		part, err := in.Next()

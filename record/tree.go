@@ -39,6 +39,7 @@ type node struct {
 	fields []*node
 	keys   []expected
 	byKey  map[string]int32
+	folds  folding
 	next   []int32
 	seen   []uint64 // epoch in which the field was seen
 	epoch  uint64
@@ -72,7 +73,7 @@ func (b *builder) build(s *schema.Schema, seen *schema.Shape) (*node, []*column.
 	root := &node{kind: schema.Struct, shape: seen}
 	pins := b.rules.Pinned()
 	b.fields(root, s.Fields, 0, pins)
-	root.closed = b.full || len(root.fields) >= rootKeys(b.rules) || !pins.Open()
+	root.closed = !b.room(root, pins) || len(root.fields) >= rootKeys(b.rules)
 	return root, b.columns
 }
 
@@ -84,24 +85,35 @@ func rootKeys(r schema.Rules) int { return 2*r.MaxColumns + maxKeys }
 func (b *builder) fields(n *node, fields []schema.Field, rep uint8, pins *schema.Pinned) {
 	n.byKey = make(map[string]int32, len(fields))
 	n.listed = pins.Listed()
+	bound := pins.Bind(fields)
 	for _, f := range fields {
-		c := b.node(n, f, n.shape.Field(f.Key), rep, pins.Field(f.Key))
+		c := b.node(n, f, n.shape.Field(f.Key), rep, bound.Of(f.Key))
 		if f.Key != "" {
 			n.append(c, f.Key)
 			n.filled = n.filled || c.missing != nil
 		}
 	}
 	for _, key := range n.shape.Keys() {
-		if _, known := n.byKey[key]; !known && key != "" && n.shape.Field(key).Saw() == 0 {
-			n.append(&node{name: key, parent: n, shape: n.shape.Field(key), depth: n.depth + 1}, key)
+		seen := n.shape.Field(key)
+		if _, known := n.byKey[key]; known || key == "" || seen.Saw() != 0 {
+			continue
+		}
+		if seen.Apart() && b.room(n, pins) || n.fold(key) == unfolded {
+			n.append(&node{name: key, parent: n, shape: seen, depth: n.depth + 1}, key)
 		}
 	}
+	n.folds = folding{}
 	n.next = make([]int32, len(n.fields)+1)
 	n.seen = make([]uint64, len(n.fields))
 	for i := range n.fields {
 		n.next[i] = int32(i) + 1
 	}
 	n.next[len(n.fields)] = 0
+}
+
+// room says whether a struct may get another field.
+func (b *builder) room(n *node, pins *schema.Pinned) bool {
+	return !b.full && pins.Open() && !n.sealed && (n.parent == nil || n.width < b.rules.MaxLeaves)
 }
 
 func (n *node) append(c *node, key string) {
@@ -173,7 +185,7 @@ func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uin
 	switch t.Kind {
 	case schema.Struct:
 		b.fields(n, t.Fields, rep, pins)
-		n.closed = b.full || n.width >= b.rules.MaxLeaves || len(n.fields) >= maxKeys || !pins.Open() || n.sealed
+		n.closed = !b.room(n, pins) || len(n.fields) >= maxKeys
 	case schema.List:
 		n.rep = rep + 1
 		n.elem = b.node(n, t.Fields[0], elementOf(seen), rep+1, pins.Element())

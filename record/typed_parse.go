@@ -94,6 +94,9 @@ func (p *typedParser) object(in typed.Cursor, n *node, rep uint8) bool {
 	if n.depth >= p.maxDepth {
 		return p.tooDeep(in.Offset()) >= 0
 	}
+	if p.careful {
+		p.look(in, n)
+	}
 	n.epoch++
 	count, prev := 0, len(n.fields)
 	for !in.Done() {
@@ -101,19 +104,23 @@ func (p *typedParser) object(in typed.Cursor, n *node, rep uint8) bool {
 		if err != nil {
 			return p.syntax(in.Offset()) >= 0
 		}
-		f := n.follow(prev, key)
-		if f < 0 {
+		f, ok := n.follow(prev, key)
+		if !ok {
+			f, ok = p.folded(n, key)
+		}
+		if !ok {
 			if !p.stranger(&in, n, key) {
 				return false
 			}
 			continue
 		}
 		if n.seen[f] == n.epoch {
-			return p.fail(duplicateKey, in.Offset()) >= 0
+			return p.twice(n, in.Offset()) >= 0
 		}
 		n.seen[f] = n.epoch
 		count++
-		prev = f
+		n.next[prev] = f
+		prev = int(f)
 		if !p.value(&in, n.fields[f], rep, n.def) {
 			return false
 		}
@@ -122,20 +129,16 @@ func (p *typedParser) object(in typed.Cursor, n *node, rep uint8) bool {
 	return true
 }
 
-// follow returns the field with a key, most often the one that followed field
-// prev last time, or -1.
-func (n *node) follow(prev int, key []byte) int {
-	if f := int(n.next[prev]); f < len(n.keys) {
+// follow returns the field with a key, most often the one that followed field prev
+// last time.
+func (n *node) follow(prev int, key []byte) (field int32, ok bool) {
+	if f := n.next[prev]; int(f) < len(n.keys) {
 		if k := n.keys[f].text; len(k) == len(key)+3 && bytes.Equal(k[1:len(k)-2], key) {
-			return f
+			return f, true
 		}
 	}
-	f, ok := n.byKey[string(key)]
-	if !ok {
-		return -1
-	}
-	n.next[prev] = f
-	return int(f)
+	field, ok = n.byKey[string(key)]
+	return field, ok
 }
 
 // stranger reads the value of a key that the object does not know.

@@ -55,7 +55,7 @@ func (s *Sample) proposeTimes() {
 			} else if !certain {
 				why += "; which part is the day is a guess"
 			}
-			s.set("schema.columns[]", fmt.Sprintf("{path: %s, type: %s, format: %q}", yamlText((schema.Place{{Key: c.Key}}).String()), kind, format), certain, why)
+			s.set("schema.columns[]", fmt.Sprintf("{path: %s, type: %s, format: %q}", yamlText((schema.Place{{Key: schema.KeyText(c.Key)}}).String()), kind, format), certain, why)
 		}
 	}
 	if len(naive) > 0 {
@@ -87,7 +87,7 @@ func (s *Sample) proposeNumbers(opt Options) {
 func (s *Sample) warn() {
 	for _, a := range s.added {
 		if a.Renamed {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("key %s becomes column %s", a.Key, a.Path))
+			s.Warnings = append(s.Warnings, fmt.Sprintf("key %s becomes column %s", schema.KeyText(a.Key), a.Path))
 		}
 	}
 	if s.Dead > 0 {

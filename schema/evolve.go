@@ -16,6 +16,7 @@ type Added struct {
 	Path    string // names joined by ".", "[]" behind lists
 	Key     string // as received
 	Renamed bool   // the name is not the key in lower (or snake) case: odd characters or a collision
+	Split   bool   // rows of the batch hold the key's values in a column whose key differs in case alone
 	Type    Type
 }
 
@@ -28,7 +29,7 @@ type Added struct {
 func Evolve(published *Schema, seen *Shape, rules Rules) (*Schema, []Added) {
 	next := published.Clone()
 	g := &grower{rules: rules.Under(published), schema: next, room: -1}
-	pins := g.rules.Pinned()
+	at := place{seen, g.rules.Pinned()}.columns(next.Fields, g.rules.Names)
 	if rules.MaxColumns > 0 {
 		width := Type{Kind: Struct, Fields: next.Fields}.Width()
 		g.room = max(0, rules.MaxColumns-width)
@@ -37,11 +38,11 @@ func Evolve(published *Schema, seen *Shape, rules Rules) (*Schema, []Added) {
 		f := &next.Fields[i]
 		if f.Key != "" {
 			g.leaves = g.rules.MaxLeaves - f.Type.Width()
-			g.grow(&f.Type, place{seen.Field(f.Key), pins.Field(f.Key)}, f.Name, 1)
+			g.grow(&f.Type, at.at[f.Key], f.Name, 1)
 		}
 	}
 	g.leaves = -1
-	next.Fields = g.add(next.Fields, place{seen, pins}, "", 0)
+	next.Fields = g.add(next.Fields, at, "", 0)
 	g.derive()
 	return next, g.added
 }
@@ -51,8 +52,6 @@ type place struct {
 	seen *Shape // nil: nothing
 	pins *Pinned
 }
-
-func (p place) field(key string) place { return place{p.seen.Field(key), p.pins.Field(key)} }
 
 func (p place) element() place {
 	if p.seen == nil {
@@ -89,46 +88,63 @@ func (g *grower) grow(t *Type, at place, path string, depth int) {
 	}
 	switch t.Kind {
 	case Struct:
+		inside := at.columns(t.Fields, g.rules.Names)
 		for i := range t.Fields {
 			f := &t.Fields[i]
-			g.grow(&f.Type, at.field(f.Key), path+"."+f.Name, depth+1)
+			g.grow(&f.Type, inside.at[f.Key], path+"."+f.Name, depth+1)
 		}
-		t.Fields = g.add(t.Fields, at, path, depth)
+		t.Fields = g.add(t.Fields, inside, path, depth)
 	case List:
 		g.grow(&t.Fields[0].Type, at.element(), path+"[]", depth+1)
 	}
 }
 
 // add appends the fields of the place that are not there yet.
-func (g *grower) add(fields []Field, at place, path string, depth int) []Field {
-	known, taken := map[string]bool{}, Names{}
+func (g *grower) add(fields []Field, at columns, path string, depth int) []Field {
+	taken := Names{}
 	if depth == 0 {
 		for _, d := range g.rules.Derived {
 			taken.Take(d.Name)
 		}
 	}
 	for _, f := range fields {
-		known[f.Key] = true
 		taken.Take(f.Name)
 	}
-	known[""] = true // the empty key can name no column
-	var fresh []Field
-	for _, key := range at.pins.keys(at.seen) {
-		if known[key] {
-			continue
-		}
-		inside := at.field(key)
-		t := g.rules.infer(inside, depth+1)
-		if t.Kind != None && g.admit(&t, inside.pins) {
-			fresh = append(fresh, Field{Key: key, Type: t, Name: inside.pins.name()})
-		}
-	}
-	g.rules.name(fresh, taken)
+	fresh := g.admitted(at, depth)
+	at.name(fresh, taken, g.rules.Names)
 	for i := range fresh {
 		g.number(&fresh[i])
-		g.report(fresh[i], path)
+		g.report(fresh[i], path, at.seen.Field(fresh[i].Key).isFolded())
 	}
 	return append(fields, fresh...)
+}
+
+// admitted returns the new fields of the place that there is room for. Keys for which
+// there is none belong to those that differ from them in case alone.
+func (g *grower) admitted(at columns, depth int) []Field {
+	room, leaves := g.room, g.leaves
+	var fresh []Field
+	refused := map[string]bool{}
+	for _, key := range at.fresh {
+		inside := at.at[key]
+		t := g.rules.infer(inside, depth+1)
+		switch {
+		case t.Kind == None:
+		case g.admit(&t, inside.pins):
+			fresh = append(fresh, Field{Key: key, Type: t, Name: inside.pins.name()})
+		case at.first[Fold(key)] != key:
+			refused[key] = true
+		}
+	}
+	if len(refused) == 0 {
+		return fresh
+	}
+	for key := range refused {
+		at.give(key)
+	}
+	at.fresh = slices.DeleteFunc(slices.Clone(at.fresh), func(key string) bool { return refused[key] })
+	g.room, g.leaves = room, leaves
+	return g.admitted(at, depth)
 }
 
 // admit takes the type's leaves from what is left, as JSON if that alone fits.
@@ -164,9 +180,9 @@ func (g *grower) number(f *Field) {
 }
 
 // report notes an added field, and the renamed ones inside it.
-func (g *grower) report(f Field, path string) {
+func (g *grower) report(f Field, path string, split bool) {
 	full := strings.TrimPrefix(path+"."+f.Name, ".")
-	g.added = append(g.added, Added{Path: full, Key: f.Key, Renamed: g.renamed(f), Type: f.Type})
+	g.added = append(g.added, Added{Path: full, Key: f.Key, Renamed: g.renamed(f), Split: split, Type: f.Type})
 	g.reportInside(f.Type, full)
 }
 
@@ -230,7 +246,7 @@ func (r Rules) declared(t Type) Type {
 		t.Fields[i].Type = r.declared(t.Fields[i].Type)
 	}
 	if t.Kind == Struct {
-		r.name(t.Fields, Names{})
+		named(t.Fields, Names{}, r.Names, nil)
 	}
 	return t
 }
@@ -256,12 +272,11 @@ func (r Rules) inferStruct(at place, depth int) Type {
 		return Type{Kind: JSON}
 	}
 	var fields []Field
-	for _, key := range at.pins.keys(at.seen) {
-		t := r.infer(at.field(key), depth+1)
-		if key == "" || t.Kind == None {
-			continue
+	inside := at.columns(nil, r.Names)
+	for _, key := range inside.fresh {
+		if t := r.infer(inside.at[key], depth+1); t.Kind != None {
+			fields = append(fields, Field{Key: key, Type: t})
 		}
-		fields = append(fields, Field{Key: key, Type: t})
 	}
 	switch {
 	case fixed:
@@ -272,7 +287,7 @@ func (r Rules) inferStruct(at place, depth int) Type {
 	case len(fields) == 0 || !r.fold(fields, at.pins):
 		return Type{Kind: JSON}
 	}
-	r.name(fields, Names{})
+	inside.name(fields, Names{}, r.Names)
 	return Type{Kind: Struct, Fields: fields}
 }
 
@@ -310,7 +325,7 @@ func (r Rules) regular(s *Shape) bool {
 	for _, f := range s.fields {
 		times += f.times
 	}
-	return float64(times) >= minAppearance*float64(s.objects)*float64(len(s.fields))
+	return float64(times) >= minAppearance*float64(s.objects)*float64(len(s.folds))
 }
 
 // fold turns the widest nested fields without a pin into JSON until all fields
@@ -334,28 +349,6 @@ func (r Rules) fold(fields []Field, pins *Pinned) bool {
 		}
 		fields[widest].Type = Type{Kind: JSON}
 	}
-}
-
-// name gives every field without one a name that is not taken, and sorts by it.
-// Keys that are their own name come first, so that of id and Id the former keeps
-// it.
-func (r Rules) name(fields []Field, taken Names) {
-	for _, f := range fields {
-		if f.Name != "" {
-			taken.Take(f.Name)
-		}
-	}
-	for pass := range 2 {
-		for i := range fields {
-			f := &fields[i]
-			plain := r.Names.Plain(f.Key)
-			if f.Name != "" || (pass == 0 && plain != f.Key) {
-				continue
-			}
-			f.Name = taken.Unique(plain)
-		}
-	}
-	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // Widened says whether next, which was evolved from the same published schema

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -50,6 +51,10 @@ func isNameRune(r rune) bool {
 
 // isPlainKey says whether a key has nothing that its name has not, but for case.
 func isPlainKey(key string) bool {
+	if isMadeUp(key) {
+		return false
+	}
+	key = KeyText(key)
 	for i, r := range key {
 		if !isNameRune(r) || i == 0 && (unicode.IsNumber(r) || isMark(r)) {
 			return false
@@ -69,6 +74,7 @@ func isMark(r rune) bool {
 // "_" in front of a leading digit, cut to 128 characters and 255 bytes. Marks
 // behind a "_" for a sign belong to the sign. It depends on nothing but the key.
 func (n Naming) Plain(key string) string {
+	key = KeyText(key)
 	runes := []rune(norm.NFC.String(cutTo(key, maxLooked, len(key))))
 	var b strings.Builder
 	letter := false // a mark may follow
@@ -164,4 +170,48 @@ func (n Names) Unique(name string) string {
 // case, as Java does, to which ı and i are one, and by lower case.
 func asCompared(name string) string {
 	return strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, name)
+}
+
+// named gives every field without one a name that is not taken, and sorts by it.
+// Pinned fields come first; of others those whose key is their own name, so that of
+// id and Id the former keeps it; keys that were made up come last.
+func named(fields []Field, taken Names, naming Naming, pinned map[string]*Pinned) {
+	rank := func(f *Field) int {
+		rank := 0
+		if pinned[f.Key] == nil {
+			rank = 2
+		}
+		switch {
+		case isMadeUp(f.Key):
+			rank += 2
+		case naming.Plain(f.Key) != f.Key:
+			rank++
+		}
+		return rank
+	}
+	for _, f := range fields {
+		if f.Name != "" {
+			taken.Take(f.Name)
+		}
+	}
+	for pass := range 5 {
+		for i := range fields {
+			f := &fields[i]
+			if f.Name != "" || rank(f) != pass {
+				continue
+			}
+			f.Name = taken.Unique(naming.unmade(f.Key, taken))
+		}
+	}
+	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// unmade is the name of a key when no sibling claims it too. One that was made up
+// gets another number instead of a second one.
+func (n Naming) unmade(key string, taken Names) string {
+	name := n.Plain(key)
+	if text, _, _ := strings.Cut(key, madeUp); isMadeUp(key) && text != "" && taken.Has(name) {
+		return n.Plain(text)
+	}
+	return name
 }

@@ -133,15 +133,64 @@ func (p *Pinned) name() string {
 	return p.pin.Name
 }
 
-// keys returns the keys of the pinned places directly below and those seen that
-// may become fields, sorted.
-func (p *Pinned) keys(seen *Shape) []string {
-	keys := slices.Collect(maps.Keys(p.fields))
-	if p.open {
-		keys = append(keys, seen.Keys()...)
+// Bound says which published fields the places directly below a pinned place are.
+type Bound struct {
+	free *Pinned
+	at   map[string]*Pinned // by the field's key
+	rest []string           // keys of places that no field is, sorted
+}
+
+// Bind finds for each place directly below the field that it is: that of its key,
+// else the first whose key differs from it in case alone, else the one whose key was
+// made up and reads like it.
+func (p *Pinned) Bind(fields []Field) Bound {
+	b := Bound{free: &Pinned{listed: p.listed, open: p.open}}
+	if len(p.fields) == 0 {
+		return b
 	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	b.at = map[string]*Pinned{}
+	for _, f := range fields {
+		if pinned := p.fields[f.Key]; pinned != nil {
+			b.at[f.Key] = pinned
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.fields)) {
+		if b.at[key] == nil {
+			b.rest = append(b.rest, key)
+		}
+	}
+	b.alike(p, fields, Fold)
+	b.alike(p, fields, func(key string) string { return Fold(KeyText(key)) })
+	return b
+}
+
+// alike binds what is left to the first field with a key of the same form.
+func (b *Bound) alike(p *Pinned, fields []Field, form func(key string) string) {
+	if len(b.rest) == 0 {
+		return
+	}
+	first := map[string]string{}
+	for _, f := range fields {
+		if at := form(f.Key); f.Key != "" && b.at[f.Key] == nil && first[at] == "" {
+			first[at] = f.Key
+		}
+	}
+	b.rest = slices.DeleteFunc(b.rest, func(pinned string) bool {
+		key := first[Fold(pinned)]
+		if key == "" || b.at[key] != nil {
+			return false
+		}
+		b.at[key] = p.fields[pinned]
+		return true
+	})
+}
+
+// Of returns the place that the field with a key is, never nil.
+func (b Bound) Of(key string) *Pinned {
+	if p := b.at[key]; p != nil {
+		return p
+	}
+	return b.free
 }
 
 // PinError says that a pin wants of a published column what it is not.
@@ -160,10 +209,11 @@ func (e *PinError) Error() string {
 // names do not change once they are published.
 func (r Rules) CheckPublished(published *Schema) error {
 	root := r.Pinned()
+	bound := root.Bind(published.Fields)
 	keyOf := map[string]string{}
 	for _, f := range published.Fields {
 		keyOf[f.Name] = f.Key
-		p := root.Field(f.Key)
+		p := bound.Of(f.Key)
 		if f.Key == "" {
 			continue
 		}
@@ -180,7 +230,7 @@ func (r Rules) CheckPublished(published *Schema) error {
 		}
 	}
 	for _, pin := range r.Pins {
-		if key, taken := keyOf[pin.Name]; taken && pin.Name != "" && key != pin.Place[0].Key {
+		if key, taken := keyOf[pin.Name]; taken && pin.Name != "" && bound.at[key] != root.fields[pin.Place[0].Key] {
 			return &PinError{Column: pin.Name, Is: "the column of another field", Want: "it for " + pin.Place.String()}
 		}
 	}
@@ -201,8 +251,9 @@ func (p *Pinned) check(t Type, path string) error {
 	case p.kind == List:
 		return p.Element().check(t.Fields[0].Type, path+"[]")
 	case p.kind == Struct:
+		bound := p.Bind(t.Fields)
 		for _, f := range t.Fields {
-			if err := p.Field(f.Key).check(f.Type, path+"."+f.Name); err != nil {
+			if err := bound.Of(f.Key).check(f.Type, path+"."+f.Name); err != nil {
 				return err
 			}
 		}

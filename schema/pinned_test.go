@@ -45,7 +45,7 @@ func TestPins_DecideWhatIsPublished(t *testing.T) {
 		"none":                    {nil, false, "struct<a:string,l:json,n:int64,o:json>"},
 		"a type":                  {[]string{"n float64"}, false, "struct<a:string,l:json,n:float64,o:json>"},
 		"a type nothing fits":     {[]string{"a int32"}, false, "struct<a:int32,l:json,n:int64,o:json>"},
-		"a name":                  {[]string{"n int64 number", "A string a"}, false, "struct<a:string,a_2:string,l:json,number:int64,o:json>"},
+		"a name":                  {[]string{"n int64 number", "A string a"}, false, "struct<a:string,l:json,number:int64,o:json>"},
 		"what was never seen":     {[]string{"new decimal(18,2)", "nil date"}, false, "struct<a:string,l:json,n:int64,new:decimal(18,2),nil:date,o:json>"},
 		"a struct, inferred":      {[]string{"o struct"}, false, "struct<a:string,l:json,n:int64,o:struct<x:int64,y:string>>"},
 		"a struct, nothing there": {[]string{"q struct"}, false, "struct<a:string,l:json,n:int64,o:json>"},

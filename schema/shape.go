@@ -129,6 +129,16 @@ type Shape struct {
 	scale   int8  // decimals: most digits behind it
 	fields  map[string]*Shape
 	element *Shape
+
+	// Keys that differ in case alone are kin: one column, unless some object has two
+	// of them.
+	folds  map[string][]*Shape // of fields: by what their keys have in common
+	ranks  int                 // fields that got a rank
+	kin    []*Shape            // with the shape itself; nil: it has none
+	at     int64               // the object around it in which the key was seen last
+	apart  bool                // some object has kin as well
+	folded bool                // rows hold it in the column of its kin
+	rank   int                 // it has a column of its own: the how manieth that was decided; 0: not
 }
 
 // Saw returns the classes seen.
@@ -203,6 +213,12 @@ func (s *Shape) SeeKey(key []byte, limit int) *Shape {
 		f = s.field(string(key))
 	}
 	f.times++
+	f.at = s.objects
+	for _, o := range f.kin {
+		if o != f && o.at == f.at {
+			o.apart, f.apart = true, true
+		}
+	}
 	return f
 }
 
@@ -252,6 +268,7 @@ func (s *Shape) field(key string) *Shape {
 	if f == nil {
 		f = &Shape{}
 		s.fields[key] = f
+		s.relate(key, f)
 	}
 	return f
 }
@@ -265,6 +282,7 @@ func (s *Shape) Settle(t *Schema) {
 			s.field(f.Key).settle(f.Type)
 		}
 	}
+	s.Rank(t)
 }
 
 // SettlePins makes the types that the pins declare the least that the shape
@@ -303,7 +321,7 @@ func (s *Shape) settle(t Type) {
 	}
 	switch t.Kind {
 	case JSON:
-		s.fields, s.element, s.settled = nil, nil, false
+		s.fields, s.folds, s.element, s.settled = nil, nil, nil, false
 	case Map:
 		s.settled = true
 		s.Element().settle(t.Fields[1].Type)

@@ -110,8 +110,7 @@ func Retype(s *Schema, at Column, to Type, naming Naming) (*Schema, error) {
 		return nil, fmt.Errorf("column %s: %w", at, err)
 	}
 	f.Type = Type{Kind: to.Kind, Precision: to.Precision, Scale: to.Scale, Fields: cloneFields(to.Fields)}
-	namer := Rules{Names: naming}
-	everyStruct(&f.Type, func(fields []Field) { namer.name(fields, Names{}) })
+	everyStruct(&f.Type, func(fields []Field) { named(fields, Names{}, naming, nil) })
 	numbers := &grower{schema: next}
 	for i := range f.Type.Fields {
 		numbers.number(&f.Type.Fields[i])

@@ -201,7 +201,7 @@ func (c *fileCase) checkRows(t *testing.T, types map[string]string) {
 	}
 	same(t, "rows that batcher reads", got, want)
 	if len(c.Rows) > 0 {
-		from := "read_parquet([" + strings.Join(c.world.localFiles(), ", ") + "])"
+		from := "read_parquet([" + strings.Join(c.world.localFiles(), ", ") + "], union_by_name = true)"
 		same(t, "rows that DuckDB reads", c.queried(t, "SELECT * FROM "+from+" ORDER BY _source, _offset", types), want)
 	}
 	if c.DuckDB != "" {

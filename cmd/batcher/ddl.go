@@ -129,7 +129,7 @@ func (r *rooms) eventPath(s *schema.Schema) (path []string) {
 	}
 	fields := s.Fields
 	for _, step := range r.cfg.EventTime.Field.Place {
-		i := slices.IndexFunc(fields, func(f schema.Field) bool { return f.Key == step.Key })
+		i := schema.IndexOf(fields, step.Key)
 		if i < 0 || step.Element {
 			return nil
 		}

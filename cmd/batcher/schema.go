@@ -58,7 +58,7 @@ func columnsOf(fields []schema.Field, above string) []schemaColumn {
 		if f.Name == schema.KeyName && f.Key == "" && above != "" {
 			continue
 		}
-		out = append(out, schemaColumn{f.ID, at, f.Key, f.Type.String()})
+		out = append(out, schemaColumn{f.ID, at, schema.KeyText(f.Key), f.Type.String()})
 		out = append(out, columnsOf(f.Type.Fields, at)...)
 	}
 	return out
@@ -217,7 +217,7 @@ func (r *rooms) schemaDiff(ctx context.Context, c *call) error {
 	rows := sealed.Batch.Rows
 	out.Objects, out.Records, out.Dead = sealed.Batch.Objects, rows.Read, rows.Dead
 	for _, a := range sealed.Notes.Added {
-		out.Added = append(out.Added, schemaColumn{Column: a.Path, Key: a.Key, Type: a.Type.String()})
+		out.Added = append(out.Added, schemaColumn{Column: a.Path, Key: schema.KeyText(a.Key), Type: a.Type.String()})
 	}
 	out.Misfits = append(out.Misfits, conflicts(p.Table, []record.Notes{sealed.Notes})...)
 	return out.print(c)
