@@ -213,6 +213,9 @@ func (p *csvParser) resolve() {
 		} else if _, exact := p.root.byKey[string(key)]; n != nil && !exact {
 			p.learner.root.Folded(string(key), rootKeys(p.learner.rules))
 		}
+		if n != nil {
+			n.met = true
+		}
 		p.nodes = append(p.nodes, n)
 		if n != nil && (n.kind.IsNested() || n.kind == schema.JSON || n.kind == schema.None || p.marked(n)) {
 			n = nil

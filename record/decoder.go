@@ -112,6 +112,7 @@ func (d *Decoder) observe(rec *record, w when) {
 
 // rebuild makes tree and columns for the current schema.
 func (d *Decoder) rebuild() {
+	d.builder.meet()
 	d.scanner.root, d.columns = d.builder.build(d.current, &d.learner.root)
 	d.source = d.builder.fillers[schema.SourceID]
 	d.offset = d.builder.fillers[schema.OffsetID]

@@ -131,3 +131,35 @@ func TestFold_HeadersOfTablesThatEarlierProgramsMade(t *testing.T) {
 		t.Errorf("pinned: %s", users(out))
 	}
 }
+
+// TestNotes_PinsThatMatchNothing: a place that is pinned and in no record is named.
+func TestNotes_PinsThatMatchNothing(t *testing.T) {
+	pin := func(place string) schema.Pin {
+		p, err := schema.ParsePlace(place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema.Pin{Place: p, Type: schema.Type{Kind: schema.String}, Default: `"x"`}
+	}
+	rules := schema.Rules{Pins: []schema.Pin{pin("Country"), pin("contry"), pin("o.a"), pin("o.b"), pin("l[].a"), pin("l[].b"), pin("late"), pin("none")}}
+	lines := `{"country":"de","o":{"a":"1"},"l":[{},{"A":"1"}],"none":null}` + "\n"
+	for name, c := range map[string]struct {
+		kind record.Kind
+		text string
+		want string
+	}{
+		"objects":    {record.NDJSON, strings.Repeat(lines, 3), "contry l[].b late o.b"},
+		"a late one": {record.NDJSON, strings.Repeat(lines, 30) + `{"z":1,"late":"x"}` + "\n" + lines, "contry l[].b o.b"},
+		"a header":   {record.CSV, "COUNTRY,o,l,none\nde,,,\n", "contry l[].a l[].b late o.a o.b"},
+		"nothing":    {record.NDJSON, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := decode(t, record.Options{Rules: rules, Format: record.Format{Kind: c.kind}, Limits: record.Limits{PrimeBytes: 100}}, input{"o", c.text})
+			unmet := slices.Clone(out.notes.Unmet)
+			slices.Sort(unmet)
+			if got := strings.Join(unmet, " "); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -31,6 +31,9 @@ type lineParser struct {
 func (p lineParser) scan(rec *record) bool {
 	p.begin()
 	line := p.root.at(LineKey)
+	if line != nil {
+		line.met = true
+	}
 	for _, n := range p.root.fields {
 		if n.missing != nil && n != line {
 			p.miss(n, 0, 0)

@@ -16,6 +16,7 @@ type Notes struct {
 	Replaced int64          // records in which U+FFFD stands for what was no UTF-8
 	Added    []schema.Added // new columns and fields; those with Renamed set have another name than their key
 	Misfits  []Misfit       // by place, in the order in which they were first seen
+	Unmet    []string       // places that are pinned and of which no record had the key; none without rows
 	Envelope *Envelope      // a list that seems to hold the records of what was taken for one; nil: none
 }
 
@@ -143,6 +144,9 @@ func cure(m Misfit, k schema.Kind, saw schema.Class) string {
 // Notes returns what the try did so far. It is complete after Flush.
 func (d *Decoder) Notes() Notes {
 	out := Notes{Rows: d.notes.rows, Dead: d.notes.dead, Replaced: d.notes.replaced, Added: d.notes.adds, Envelope: d.notes.envelope}
+	if out.Rows > 0 {
+		out.Unmet = d.builder.unmet()
+	}
 	for i, m := range d.notes.found {
 		m.Cure = cure(m, d.notes.kinds[i], d.notes.saw[i])
 		out.Misfits = append(out.Misfits, m)

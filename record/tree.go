@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"batcher/column"
 	"batcher/schema"
@@ -22,6 +23,7 @@ type node struct {
 	parent           *node
 	shape            *schema.Shape // nil where nothing is to be learned
 	fixed            bool          // published or pinned: the type never changes
+	met              bool          // some header has it; for objects the struct around it knows
 	pinned           bool          // the type was declared: text of a container is read as it says
 	sealed           bool          // it lies in a map, whose type never grows
 	listed           bool          // Struct: keys without a column are asked for, though they may have none
@@ -63,12 +65,20 @@ type builder struct {
 	leaves  []schema.Leaf
 	columns []*column.Filler
 	full    bool
+	pins    []pinnedNode    // of the tree
+	met     map[string]bool // places of pins of which some record had the key
+}
+
+// pinnedNode is the node of a place that a pin declares.
+type pinnedNode struct {
+	*node
+	place string
 }
 
 // build returns the root for a schema and what was seen so far, and the columns
 // in block order.
 func (b *builder) build(s *schema.Schema, seen *schema.Shape) (*node, []*column.Filler) {
-	b.leaves, b.columns = s.Leaves(), nil
+	b.leaves, b.columns, b.pins = s.Leaves(), nil, nil
 	b.full = b.rules.MaxColumns > 0 && len(b.leaves) >= b.rules.MaxColumns
 	root := &node{kind: schema.Struct, shape: seen}
 	pins := b.rules.Pinned()
@@ -169,6 +179,9 @@ func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uin
 		fixed: f.ID <= b.table.LastID || pins.Fixed(), depth: parent.depth + 1, def: parent.def + 1, unit: pins.Unit(),
 	}
 	n.pinned = pins.Fixed()
+	if pin := pins.Declares(); pin != nil && !pin.Place[len(pin.Place)-1].Element {
+		b.pins = append(b.pins, pinnedNode{n, pin.Place.String()})
+	}
 	n.sealed = parent.sealed || parent.kind == schema.Map
 	if text := pins.Default(); text != "" {
 		n.missing = []byte(text)
@@ -199,6 +212,31 @@ func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uin
 	}
 	n.leaves = b.columns[first:len(b.columns):len(b.columns)]
 	return n
+}
+
+// meet notes of which pins the tree met a key.
+func (b *builder) meet() {
+	for _, p := range b.pins {
+		i := slices.Index(p.parent.fields, p.node)
+		if p.node.met || i >= 0 && p.parent.seen[i] > 0 {
+			if b.met == nil {
+				b.met = map[string]bool{}
+			}
+			b.met[p.place] = true
+		}
+	}
+}
+
+// unmet are the places of pins of which no record had the key.
+func (b *builder) unmet() []string {
+	b.meet()
+	var out []string
+	for _, p := range b.pins {
+		if !b.met[p.place] {
+			out = append(out, p.place)
+		}
+	}
+	return out
 }
 
 // elementOf returns the shape of elements, if there is something to learn.

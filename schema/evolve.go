@@ -16,6 +16,7 @@ type Added struct {
 	Path    string // names joined by ".", "[]" behind lists
 	Key     string // as received
 	Renamed bool   // the name is not the key in lower (or snake) case: odd characters or a collision
+	Second  bool   // the name that the key would have is another's, or two cells of a header say the same
 	Split   bool   // rows of the batch hold the key's values in a column whose key differs in case alone
 	Type    Type
 }
@@ -182,7 +183,7 @@ func (g *grower) number(f *Field) {
 // report notes an added field, and the renamed ones inside it.
 func (g *grower) report(f Field, path string, split bool) {
 	full := strings.TrimPrefix(path+"."+f.Name, ".")
-	g.added = append(g.added, Added{Path: full, Key: f.Key, Renamed: g.renamed(f), Split: split, Type: f.Type})
+	g.added = append(g.added, Added{Path: full, Key: f.Key, Renamed: g.renamed(f), Second: g.second(f), Split: split, Type: f.Type})
 	g.reportInside(f.Type, full)
 }
 
@@ -193,11 +194,16 @@ func (g *grower) reportInside(t Type, path string) {
 	case Struct:
 		for _, f := range t.Fields {
 			if g.renamed(f) {
-				g.added = append(g.added, Added{Path: path + "." + f.Name, Key: f.Key, Renamed: true, Type: f.Type})
+				g.added = append(g.added, Added{Path: path + "." + f.Name, Key: f.Key, Renamed: true, Second: g.second(f), Type: f.Type})
 			}
 			g.reportInside(f.Type, path+"."+f.Name)
 		}
 	}
+}
+
+func (g *grower) second(f Field) bool {
+	text, _, _ := strings.Cut(f.Key, madeUp)
+	return f.Name != g.rules.Names.Plain(f.Key) || isMadeUp(f.Key) && text != ""
 }
 
 func (g *grower) renamed(f Field) bool {

@@ -34,6 +34,13 @@ func GivenKey(text string) string {
 	return text
 }
 
+// CellOf returns the text of a header's cell whose key was made up, and which one of
+// those with that text it is; of cells without a text, which one of all.
+func CellOf(key string) (text, n string, ok bool) {
+	text, n, _ = strings.Cut(key, madeUp)
+	return text, n, isMadeUp(key)
+}
+
 // isMadeUp says whether no text of the input has this key.
 func isMadeUp(key string) bool {
 	at := strings.Index(key, madeUp)

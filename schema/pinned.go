@@ -109,6 +109,9 @@ func (p *Pinned) Open() bool { return p.open }
 // pinned columns are.
 func (p *Pinned) Listed() bool { return p.listed }
 
+// Declares returns what is declared of this very place, or nil.
+func (p *Pinned) Declares() *Pin { return p.pin }
+
 // Default is the JSON scalar for records without the key, or "".
 func (p *Pinned) Default() string {
 	if p.pin == nil {

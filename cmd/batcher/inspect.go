@@ -44,6 +44,7 @@ type historyRow struct {
 	Files     int64         `json:"files"`
 	Host      string        `json:"host"`
 	Version   string        `json:"version"`
+	Added     []string      `json:"added,omitempty"` // columns of the main table that came with it, "name type" each
 }
 
 // history is the verb history.
@@ -58,12 +59,18 @@ func history(ctx context.Context, c *call, o historyOptions) error {
 	}
 	var rows []historyRow
 	for {
-		rows = append(rows, historyOf(s.Manifest))
-		if s.Manifest.Seq == 0 || o.Limit > 0 && len(rows) == o.Limit {
-			break
+		row, now := historyOf(s.Manifest), s.Manifest
+		if now.Seq > 0 {
+			if s, err = r.log.Slot(ctx, now.Seq-1); err != nil {
+				return err
+			}
+			if row.Added, err = r.appeared(ctx, s.Manifest, now); err != nil {
+				return err
+			}
 		}
-		if s, err = r.log.Slot(ctx, s.Manifest.Seq-1); err != nil {
-			return err
+		rows = append(rows, row)
+		if now.Seq == 0 || o.Limit > 0 && len(rows) == o.Limit {
+			break
 		}
 	}
 	if c.Output == outputJSON {
@@ -71,10 +78,10 @@ func history(ctx context.Context, c *call, o historyOptions) error {
 	}
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SEQ\tKIND\tCREATED\tOBJECTS\tREAD\tWRITTEN\tDEAD\tFILES\tBATCH")
+	fmt.Fprintln(w, "SEQ\tKIND\tCREATED\tOBJECTS\tREAD\tWRITTEN\tDEAD\tFILES\tBATCH\tNEW COLUMNS")
 	for _, h := range rows {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", h.Seq, h.Kind, h.CreatedAt.Format(time.RFC3339),
-			h.Objects, h.Read, h.Written, h.Dead, h.Files, h.BatchID)
+		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\n", h.Seq, h.Kind, h.CreatedAt.Format(time.RFC3339),
+			h.Objects, h.Read, h.Written, h.Dead, h.Files, h.BatchID, fewOf(h.Added))
 	}
 	_ = w.Flush() // into memory
 	return printTo(c.Stdout, b.String())

@@ -42,6 +42,9 @@ type report struct {
 	Merged     reportMerged     `json:"merged"`          // small files that were merged after the last batch
 
 	Unreadable []reportUnreadable `json:"unreadable"` // objects that could not be read, by key; at most maxUnreadable
+
+	Added     []reportAdded `json:"added"`     // columns and fields that came into the main table
+	Unmatched []string      `json:"unmatched"` // pins of which no record had the field, while the pipeline is young
 }
 
 // maxUnreadable bounds the objects that a report names.
@@ -181,6 +184,7 @@ func outcomeOf(code int) string {
 // line is the report as one line of JSON.
 func (r report) line() (string, error) {
 	r.Files, r.Conflicts, r.Unreadable = listed(r.Files), listed(r.Conflicts), listed(r.Unreadable)
+	r.Added, r.Unmatched = listed(r.Added), listed(r.Unmatched)
 	text, err := json.Marshal(r)
 	if err != nil {
 		return "", fmt.Errorf("encode the report: %w", err)
@@ -218,6 +222,9 @@ func (r report) text() string {
 			break
 		}
 		fmt.Fprintf(&b, "  %s\n", o)
+	}
+	for _, line := range r.news() {
+		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	for _, c := range r.Conflicts {
 		fmt.Fprintf(&b, "  %s\n", c)

@@ -127,6 +127,10 @@ func (r *rooms) report(c *call, p pipeline.Report, failure error) report {
 		out.Unreadable = append(out.Unreadable, reportUnreadable{o.Key, string(o.Cause), o.Code})
 	}
 	out.Conflicts = conflicts(string(r.cfg.Table), p.Notes)
+	out.Added = addedBy(p.Notes)
+	if p.Seq <= youngSeq {
+		out.Unmatched = unmatched(p.Notes)
+	}
 	out.Query = query(c, out)
 	var budget *batch.BudgetError
 	if failure != nil && errors.As(failure, &budget) {
