@@ -18,6 +18,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"batcher/column"
 	"batcher/manifest"
@@ -37,11 +39,19 @@ type Limits struct {
 type Budget struct {
 	Ratio      float64 // dead / read
 	MinRecords int64   // below so many records read the ratio does not apply
+	first      bool
 }
+
+// First is the budget of the first batch that a pipeline reads: where most records are
+// bad the pipeline file says something else than the source is, unless it says that so
+// many may be.
+func First(later Budget) *Budget { return &Budget{Ratio: max(0.5, later.Ratio), first: true} }
 
 // BudgetError says that a batch has more bad records than its budget allows.
 type BudgetError struct {
 	Dead, Read int64
+	First      bool                // it is the first batch of its pipeline
+	Code       string              // of most bad records
 	Offenders  []record.DeadLetter // the first ones
 }
 
@@ -51,6 +61,9 @@ func (e *BudgetError) Error() string {
 	if len(e.Offenders) > 0 {
 		o := e.Offenders[0]
 		first = fmt.Sprintf("; first: %s at byte %d: %s", o.Source, o.Offset, o.Message)
+	}
+	if e.First {
+		return fmt.Sprintf("%d of %d records of the first batch are bad, most of them %s: nothing was committed%s", e.Dead, e.Read, e.Code, first)
 	}
 	return fmt.Sprintf("%d of %d records are bad, more than dead_letters.fail_above allows: batch not committed%s", e.Dead, e.Read, first)
 }
@@ -104,11 +117,12 @@ type Gather struct {
 	packed    int64 // stored bytes of the compressed objects so far
 	unpacked  int64 // their decoded bytes
 	offenders []record.DeadLetter
+	codes     map[string]int64 // of bad records
 }
 
 // New begins a batch.
 func New(o Options) *Gather {
-	g := &Gather{opts: o, dead: NewLetters(o.Dead)}
+	g := &Gather{opts: o, dead: NewLetters(o.Dead), codes: map[string]int64{}}
 	g.decoder = record.NewDecoder(record.Options{
 		Table: o.Schema, Learned: o.Learned, Rules: o.Rules, Limits: o.Record, Format: o.Format,
 		Ahead: o.Ahead, Block: o.Main, Dead: g.bury,
@@ -200,12 +214,24 @@ func (g *Gather) add(span source.Range, late Lateness) {
 // bury sends a bad record to the dead-letter table.
 func (g *Gather) bury(d record.DeadLetter) error {
 	g.deadCount++
+	g.codes[d.Code]++
 	if len(g.offenders) < maxOffenders {
 		kept := d
 		kept.Raw = append([]byte(nil), d.Raw[:min(len(d.Raw), 256)]...)
 		g.offenders = append(g.offenders, kept)
 	}
 	return g.dead.Add(d)
+}
+
+// mostly is the code of most bad records, of several the first by name.
+func (g *Gather) mostly() string {
+	most := ""
+	for _, code := range slices.Sorted(maps.Keys(g.codes)) {
+		if most == "" || g.codes[code] > g.codes[most] {
+			most = code
+		}
+	}
+	return most
 }
 
 // Sealed is a batch whose ranges are fixed.
@@ -233,7 +259,7 @@ func (g *Gather) Seal(budget *Budget) (Sealed, error) {
 		return Sealed{}, err
 	}
 	if budget != nil && g.read >= budget.MinRecords && float64(g.deadCount) > budget.Ratio*float64(g.read) {
-		return Sealed{}, &BudgetError{Dead: g.deadCount, Read: g.read, Offenders: g.offenders}
+		return Sealed{}, &BudgetError{Dead: g.deadCount, Read: g.read, First: budget.first, Code: g.mostly(), Offenders: g.offenders}
 	}
 	s := Sealed{Schema: g.decoder.Schema(), Notes: g.decoder.Notes(), Offenders: g.offenders, Cut: g.Cut()}
 	s.Batch.Ranges.Items = g.ranges

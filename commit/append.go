@@ -288,8 +288,11 @@ func (l *Log) buildTables(ctx context.Context, p Proposal, h, m *manifest.Manife
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Tables)) {
 		t, ok := m.Tables[name]
-		if !ok {
+		if !ok && !(manifest.Snapshot{Manifest: h}).Fresh() {
 			return fmt.Errorf("table %q is not part of pipeline %s", name, h.Pipeline)
+		}
+		if !ok {
+			t = manifest.Table{Version: -1}
 		}
 		if err := l.applyDelta(ctx, &t, p.Tables[name], m, pack); err != nil {
 			return fmt.Errorf("table %q: %w", name, err)

@@ -68,6 +68,31 @@ func (l *Log) Create(ctx context.Context, g Genesis) (manifest.Snapshot, error) 
 	return l.climb(ctx, occupant{first.Manifest, first.SHA256})
 }
 
+// Join binds tables to a pipeline that has consumed nothing yet, and of which they are
+// no part so far: its pipeline file names others now. The next manifest brings them in.
+func (l *Log) Join(ctx context.Context, tables ...string) error {
+	body, err := l.read(ctx, l.layout.Format(), maxHint)
+	if err != nil {
+		return fmt.Errorf("get %s: %w", l.layout.Format(), err)
+	}
+	f, err := manifest.DecodeFormat(body)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, l.layout.Format(), err)
+	}
+	for _, name := range slices.Sorted(slices.Values(tables)) {
+		for info, err := range l.store.List(ctx, name+"/_delta_log/", object.Shallow) {
+			if err != nil {
+				return fmt.Errorf("look for a foreign Delta log of table %q: %w", name, err)
+			}
+			return fmt.Errorf("%w: table %q already has a Delta log (%s) that pipeline %s did not write", ErrForeign, name, info.Key, f.Pipeline)
+		}
+		if err := l.Claim(ctx, name, f.Pipeline); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // putFormat writes the object that gives the pipeline its id, once.
 func (l *Log) putFormat(ctx context.Context, id string) (string, error) {
 	body, err := manifest.EncodeFormat(manifest.FormatFile{Format: manifest.Format, Pipeline: id})

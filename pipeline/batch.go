@@ -11,6 +11,7 @@ import (
 	"batcher/manifest"
 	"batcher/output"
 	"batcher/record"
+	"batcher/schema"
 	"batcher/segment"
 	"batcher/source"
 	"batcher/source/files"
@@ -62,6 +63,10 @@ func (r *run) one(ctx context.Context) error {
 			return err
 		}
 		r.head = out.Head
+		if err := r.head.Admits(r.Config); err != nil {
+			p.drop(ctx)
+			return err // a rival began the pipeline with other settings
+		}
 		switch out.Verdict {
 		case commit.Committed:
 			r.committed(p, out)
@@ -165,9 +170,9 @@ func (r *run) prepare(ctx context.Context, objects []files.Object, limits batch.
 	if p.attempt, err = r.draw(); err != nil {
 		return nil, err
 	}
-	published, err := r.Log.LoadSchema(ctx, r.head.Manifest.Tables[r.Table].Schema)
+	published, err := r.published(ctx)
 	if err != nil {
-		return nil, r.absent(ctx, err)
+		return nil, err
 	}
 	if err := r.Rules.CheckPublished(published); err != nil {
 		return nil, err
@@ -199,6 +204,27 @@ func (r *run) prepare(ctx context.Context, objects []files.Object, limits batch.
 	return nil, fmt.Errorf("batch started over %d times: %w", maxRestarts, ErrNoProgress)
 }
 
+// published is the schema of the main table: that of every table, if it is not there.
+func (r *run) published(ctx context.Context) (*schema.Schema, error) {
+	t, ok := r.head.Manifest.Tables[r.Table]
+	if !ok {
+		return &schema.Schema{Fields: schema.Reserved(), LastID: schema.LastReserved}, nil
+	}
+	s, err := r.Log.LoadSchema(ctx, t.Schema)
+	if err != nil {
+		return nil, r.absent(ctx, err)
+	}
+	return s, nil
+}
+
+// letters is the schema of the dead-letter table where a manifest brings it in; else nil.
+func (r *run) letters(base manifest.Snapshot) *schema.Schema {
+	if _, ok := base.Manifest.Tables[r.Dead]; ok {
+		return nil
+	}
+	return schema.DeadLetters()
+}
+
 // drop gives up the batch's files.
 func (p *prepared) drop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -227,7 +253,7 @@ func (r *run) propose(ctx context.Context, p *prepared) (commit.Outcome, error) 
 		Gaps: gaps(delta.Gaps),
 		Tables: map[string]commit.Delta{
 			r.Table: {Schema: p.sealed.Schema, Add: p.main.Done(), Remove: p.away[r.Table]},
-			r.Dead:  {Add: p.dead.Done(), Remove: p.away[r.Dead]},
+			r.Dead:  {Schema: r.letters(p.base), Add: p.dead.Done(), Remove: p.away[r.Dead]},
 		},
 		Advance: r.advanceBy(delta),
 	})
@@ -258,6 +284,7 @@ func (r *run) remember(ctx context.Context) error {
 // advanceBy computes the progress after a batch on whatever parent it meets.
 func (r *run) advanceBy(delta files.Delta) commit.Advance {
 	return func(ctx context.Context, parent *source.FilesProgress, pack *segment.Pack) (*source.FilesProgress, []manifest.Touched, error) {
+		parent = r.started(parent)
 		if err := r.Set.Prepare(ctx, parent, delta); err != nil {
 			return nil, nil, err
 		}

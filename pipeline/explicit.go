@@ -42,6 +42,10 @@ func (r *run) explicit(ctx context.Context) error {
 			return err
 		}
 		r.head = out.Head
+		if err := r.head.Admits(r.Config); err != nil {
+			p.drop(ctx)
+			return err
+		}
 		switch out.Verdict {
 		case commit.Committed:
 			r.committed(p, out)

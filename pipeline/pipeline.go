@@ -43,9 +43,11 @@ type Pipeline struct {
 	Input  object.Store // the source's store, for its request count
 	Set    *files.Set
 	Config manifest.Config
-	Start  time.Time // fixed at genesis: objects modified before are no part of the source
-	Table  string
-	Dead   string
+	// BeginsNow says that Start is the time of the first run.
+	BeginsNow bool
+	Start     time.Time // fixed at genesis: objects modified before are no part of the source
+	Table     string
+	Dead      string
 
 	Rules      schema.Rules
 	Record     record.Limits
@@ -143,7 +145,13 @@ func (p *Pipeline) Run(ctx context.Context, o Options) (Report, error) {
 // drain is the run.
 func (r *run) drain(ctx context.Context) error {
 	var err error
-	if r.head, err = r.Open(ctx); err != nil {
+	r.head, err = r.Open(ctx)
+	if nothing, ok := errors.AsType[*NothingError](err); ok {
+		r.report.planned(nothing.Plan)
+		r.report.Unfounded = true
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	if r.Opened != nil {
@@ -210,7 +218,7 @@ func (r *run) cutoff() time.Time {
 // makePlan lists the source against the head. The first plan of a run fixes
 // what "there at the start" means.
 func (r *run) makePlan(ctx context.Context) error {
-	plan, err := r.Source.Plan(ctx, r.head.Manifest.Progress.Files, r.Set, r.Clock.Now())
+	plan, err := r.Source.Plan(ctx, r.started(r.head.Manifest.Progress.Files), r.Set, r.Clock.Now())
 	if err != nil {
 		return r.absent(ctx, err)
 	}
@@ -227,6 +235,17 @@ func (r *run) makePlan(ctx context.Context) error {
 
 // moves counts what the run got done: where it has not grown a new plan brings nothing.
 func (r *run) moves() int { return r.report.Batches + r.report.noops + len(r.unread.waiting) }
+
+// started is a progress with the start that the pipeline file gives, while the chain has
+// consumed nothing.
+func (r *run) started(f *source.FilesProgress) *source.FilesProgress {
+	if f == nil || r.BeginsNow || f.Count > 0 || !r.head.Fresh() {
+		return f
+	}
+	now := *f
+	now.Start = r.Start
+	return &now
+}
 
 // absent says what it means that a run of the head is not there. What is missing in
 // the source is another matter, so it looks for nothing else.
@@ -257,14 +276,46 @@ func (p *Pipeline) Open(ctx context.Context) (manifest.Snapshot, error) {
 	if err != nil {
 		return head, err
 	}
-	return head, head.Manifest.Config.Admits(p.Config)
+	if err := head.Admits(p.Config); err != nil {
+		return head, err
+	}
+	return head, p.join(ctx, head)
 }
 
-// create proves source and store and writes the genesis. The source comes first:
-// a mistyped path must not become the identity of a new pipeline.
+// join makes tables that a pipeline file names anew ready for a chain that has consumed
+// nothing yet.
+func (p *Pipeline) join(ctx context.Context, head manifest.Snapshot) error {
+	var missing []string
+	for _, name := range []string{p.Table, p.Dead} {
+		if _, ok := head.Manifest.Tables[name]; !ok {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return p.Log.Join(ctx, missing...)
+}
+
+// NothingError says that there is no pipeline and nothing to begin it with. Nothing
+// was created.
+type NothingError struct {
+	Plan *files.Plan // what was found: no object to be read
+}
+
+// Error says so.
+func (e *NothingError) Error() string { return "there is nothing to read yet; nothing was created" }
+
+// create proves source and store and writes the genesis. The source comes first: a
+// mistyped path must not become the identity of a new pipeline, and neither may one
+// without objects. Where the source begins now, that has to be remembered.
 func (p *Pipeline) create(ctx context.Context) (manifest.Snapshot, error) {
-	if _, err := p.Source.Plan(ctx, nil, p.Set, p.Clock.Now()); err != nil {
+	plan, err := p.Source.Plan(ctx, nil, p.Set, p.Clock.Now())
+	if err != nil {
 		return manifest.Snapshot{}, err
+	}
+	if plan.Lag.Objects == 0 && !p.BeginsNow {
+		return manifest.Snapshot{}, &NothingError{plan}
 	}
 	if p.Admit != nil {
 		if err := p.Admit(ctx); err != nil {
@@ -277,7 +328,6 @@ func (p *Pipeline) create(ctx context.Context) (manifest.Snapshot, error) {
 	if _, err := io.ReadFull(p.Random, g.ID[:]); err != nil {
 		return manifest.Snapshot{}, err
 	}
-	var err error
 	if g.Attempt, err = p.draw(); err != nil {
 		return manifest.Snapshot{}, err
 	}

@@ -51,6 +51,7 @@ type Report struct {
 	Duration   time.Duration
 	Head       manifest.Snapshot // as the run last saw it; empty where it saw none
 
+	Unfounded   bool // there is no pipeline: the source has nothing to begin it with
 	planObjects int64
 	noops       int
 }

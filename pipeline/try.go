@@ -59,7 +59,11 @@ func (t *try) read(ctx context.Context, objects []files.Object) error {
 		p.used++
 	}
 	var budget *batch.Budget
-	if t.opts.AcceptBad != AcceptBad {
+	switch {
+	case t.opts.AcceptBad == AcceptBad:
+	case t.head.Fresh():
+		budget = batch.First(t.Budget)
+	default:
 		budget = &t.Budget
 	}
 	var err error

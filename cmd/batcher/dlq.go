@@ -22,6 +22,9 @@ func deadLetters(ctx context.Context, c *call, o dlqOptions) error {
 		return err
 	}
 	head, err := r.chain(ctx)
+	if isA[*notYetError](err) && o.Action == "list" {
+		return c.notYet(err, dlq.Summary{Groups: []dlq.Group{}, Sources: []dlq.SourceCount{}, Quarantined: []dlq.Quarantined{}})
+	}
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ var rules = []struct {
 	{is(dlq.ErrNoProgress), exitBadRecords, "replay fewer letters at a time (--limit)"},
 	{is(commit.ErrExpired), exitUsage, "batcher status and batcher history say what is retained"},
 	{is(commit.ErrForeign), exitConfig, "choose another table or store"},
-	{is(commit.ErrNoChain), exitUnavailable, "batcher run begins the pipeline"},
+	{is(commit.ErrNoChain), exitGap, "batcher run begins the pipeline"},
 	{is(files.ErrDamaged), exitDamaged, "nothing was written; batcher verify says more"},
 	{is(record.ErrShort), exitGap, "the object is not what was consumed in part before"},
 	{is(pipeline.ErrNoProgress), exitBadRecords, "the batch cannot be brought to an end; try smaller batches (batch.max_objects)"},
@@ -163,10 +163,31 @@ func classify(err error) *exitError {
 	return &exitError{exitBug, err, "this error has no exit code, which is a bug in batcher; please report it"}
 }
 
+// declarations say, by the code of most bad records, what a pipeline file may have to
+// say about its source.
+var declarations = map[string]string{
+	"ragged":        "rows differ in length: set source.files.csv.delimiter, csv.skip_lines for lines before the header, or csv.pad for short rows",
+	"bad_quote":     "quotes mean something else here: set source.files.csv.quote, or csv.escape",
+	"open_quote":    "quotes mean something else here: set source.files.csv.quote, or csv.escape",
+	"invalid_utf8":  "the text is not UTF-8: set source.files.encoding (windows-1252, latin1, utf-16 …), or format if it is no text",
+	"syntax":        "this is no JSON: set source.files.format (csv, lines …)",
+	"trailing":      "records are not one a line: set source.files.format (json, csv …)",
+	"not_object":    "records are no objects: set source.files.format (lines, csv …), or unnest for an array inside an envelope",
+	"no_records":    "source.files.unnest names an array that is not there",
+	"duplicate_key": "keys stand twice in one object: there is no setting for that",
+	"too_long":      "records are longer than they may be: set source.files.format, or unnest for an array inside an envelope",
+	"broken":        "containers are broken or are of another format: set source.files.format",
+	"unreadable":    "objects cannot be read: restore or permit them first",
+}
+
 // cureFor returns the cure that the error itself knows, or "".
 func cureFor(err error) string {
 	var pin *schema.PinError
 	var broken *record.ContractError
+	if budget, ok := errors.AsType[*batch.BudgetError](err); ok && budget.First {
+		return cmp.Or(declarations[budget.Code], "see whether source.files.format is right") +
+			"; batcher init proposes settings, and run --accept-bad takes the records as they are"
+	}
 	switch {
 	case errors.As(err, &pin) && pin.Widen:
 		return fmt.Sprintf("put the setting back, or bring the column there: batcher schema widen %s %s", pin.Column, pin.Want)

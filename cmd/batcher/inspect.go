@@ -54,6 +54,9 @@ func history(ctx context.Context, c *call, o historyOptions) error {
 		return err
 	}
 	s, err := r.chain(ctx)
+	if isA[*notYetError](err) {
+		return c.notYet(err, []historyRow{})
+	}
 	if err != nil {
 		return err
 	}
@@ -164,6 +167,13 @@ func listFiles(ctx context.Context, c *call, o filesOptions) error {
 		return err
 	}
 	s, err := r.at(ctx, o.At)
+	if isA[*notYetError](err) && o.At == nil {
+		if c.Output == outputText {
+			c.Logger.Warn(err.Error())
+			return nil
+		}
+		return printJSON(c, []fileRow{})
+	}
 	if err != nil {
 		return err
 	}

@@ -199,7 +199,7 @@ func TestBadInput(t *testing.T) {
 					t.Errorf("stderr does not say %q: %s", s, r.stderr)
 				}
 			}
-			if r.code != exitOK {
+			if r.code != exitOK || strings.Contains(r.stdout, "nothing was created") {
 				return
 			}
 			var proof audit.Report
@@ -276,7 +276,7 @@ func TestBucketsThatAreMissingOrRefuseAccess(t *testing.T) {
 	if r := w.run("run", "-q", "--set", "source.files.path=s3://no-such-source/x"); r.code != exitUnavailable || !strings.Contains(r.stderr, "no-such-source") {
 		t.Errorf("missing source bucket: exit %d: %s", r.code, r.stderr)
 	}
-	if r := w.run("run", "-q"); r.code != exitOK || !strings.HasPrefix(r.stdout, "nothing to do") {
+	if r := w.run("run", "-q"); r.code != exitOK || !strings.HasPrefix(r.stdout, "no objects to read under s3://misc/in; nothing was created") {
 		t.Errorf("empty prefix: exit %d: %s%s", r.code, r.stdout, r.stderr)
 	}
 	const wrong = "wrong-secret-that-must-not-be-printed"
@@ -288,7 +288,10 @@ func TestBucketsThatAreMissingOrRefuseAccess(t *testing.T) {
 
 func TestDoctorPassesOnMinIOAndRefusesAStoreThatIgnoresTheCondition(t *testing.T) {
 	s := minio(t)
-	file := "pipeline: doc\nstore: s3://misc/doctor\nsource: {files: {path: s3://misc/in}}\n"
+	if err := s.Put(t.Context(), "misc", "doctored/a.ndjson", []byte("{}\n")); err != nil {
+		t.Fatal(err)
+	}
+	file := "pipeline: doc\nstore: s3://misc/doctor\nsource: {files: {path: s3://misc/doctored}}\n"
 	if r := newWorld(t, s.Env(), file).run("doctor"); r.code != exitOK || strings.Contains(r.stdout, "FAIL") || !strings.Contains(r.stdout, "pass  create-race-of-processes") {
 		t.Errorf("doctor on MinIO: exit %d: %s%s", r.code, r.stdout, r.stderr)
 	}

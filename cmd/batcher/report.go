@@ -45,6 +45,8 @@ type report struct {
 
 	Added     []reportAdded `json:"added"`     // columns and fields that came into the main table
 	Unmatched []string      `json:"unmatched"` // pins of which no record had the field, while the pipeline is young
+
+	nothingIn string // the source, where it has nothing to begin a pipeline with
 }
 
 // maxUnreadable bounds the objects that a report names.
@@ -252,6 +254,12 @@ func (r report) text() string {
 // read then is said behind it.
 func (r report) idle() string {
 	switch {
+	case r.nothingIn != "" && r.Objects.Young > 0:
+		return "nothing to do yet\n"
+	case r.nothingIn != "" && r.Objects.Ignored > 0:
+		return fmt.Sprintf("no objects to read under %s: %d are ignored by their names (source.files.include, exclude); nothing was created\n", r.nothingIn, r.Objects.Ignored)
+	case r.nothingIn != "":
+		return fmt.Sprintf("no objects to read under %s; nothing was created\n", r.nothingIn)
 	case r.Lag.Objects > 0:
 		return "nothing was done\n"
 	case r.Progress.Objects > 0:

@@ -113,6 +113,9 @@ func (r *rooms) report(c *call, p pipeline.Report, failure error) report {
 		Lag:        reportLag{Objects: p.Lag.Objects, Bytes: p.Lag.Bytes, Oldest: p.Lag.Oldest},
 		DurationMS: p.Duration.Milliseconds(),
 	}
+	if p.Unfounded {
+		out.nothingIn = r.input.String()
+	}
 	if p.Batches > 0 {
 		seq := int64(p.Seq)
 		out.Seq, out.BatchID, out.Attempt = &seq, p.BatchID.String(), p.Attempt.String()

@@ -32,6 +32,7 @@ type statusReport struct {
 	Orphans  int64                  `json:"orphan_bytes"` // in table folders, not live
 	Delta    []published            `json:"delta,omitempty"`
 
+	New bool `json:"new_pipeline,omitempty"` // it has not run yet
 	// Unreadable are some of those that runs have passed over, tried now.
 	Unreadable []reportUnreadable `json:"unreadable"`
 }
@@ -49,6 +50,10 @@ func status(ctx context.Context, c *call, o statusOptions) error {
 		return err
 	}
 	s, err := r.chain(ctx)
+	if isA[*notYetError](err) {
+		rep, err := r.statusBefore(ctx, c, err)
+		return o.judge(rep, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -61,6 +66,11 @@ func status(ctx context.Context, c *call, o statusOptions) error {
 	} else {
 		err = printTo(c.Stdout, rep.text())
 	}
+	return o.judge(rep, err)
+}
+
+// judge holds the lag against what the command line allows.
+func (o statusOptions) judge(rep statusReport, err error) error {
 	if err != nil {
 		return err
 	}
@@ -168,15 +178,7 @@ func (s statusReport) text() string {
 		fmt.Fprintf(&b, ", the oldest %s old", time.Duration(s.Lag.Seconds*float64(time.Second)).Truncate(time.Second))
 	}
 	b.WriteString("\n")
-	for _, part := range []struct {
-		n    int64
-		what string
-	}{{int64(s.Open), "objects consumed in part"}, {s.Late, "of them late"}, {s.Changed, "consumed objects changed since"},
-		{s.Young, "objects too young"}, {s.Ignored, "objects ignored"}, {s.Orphans, "bytes in data files that are not live (batcher gc)"}} {
-		if part.n > 0 {
-			fmt.Fprintf(&b, "         %d %s\n", part.n, part.what)
-		}
-	}
+	s.counts(&b)
 	for _, o := range s.Unreadable {
 		fmt.Fprintf(&b, "         %s\n", o)
 	}
@@ -188,6 +190,19 @@ func (s statusReport) text() string {
 		fmt.Fprintf(&b, "delta    %s\n", p)
 	}
 	return b.String()
+}
+
+// counts tells what is to be known of objects, where there are such.
+func (s statusReport) counts(b *strings.Builder) {
+	for _, part := range []struct {
+		n    int64
+		what string
+	}{{int64(s.Open), "objects consumed in part"}, {s.Late, "of them late"}, {s.Changed, "consumed objects changed since"},
+		{s.Young, "objects too young"}, {s.Ignored, "objects ignored"}, {s.Orphans, "bytes in data files that are not live (batcher gc)"}} {
+		if part.n > 0 {
+			fmt.Fprintf(b, "         %d %s\n", part.n, part.what)
+		}
+	}
 }
 
 func sortedKeys[V any](m map[string]V) []string {

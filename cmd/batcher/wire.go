@@ -192,7 +192,7 @@ func (r *rooms) pipeline(c *call) *pipeline.Pipeline {
 	cfg := r.cfg
 	return &pipeline.Pipeline{
 		Log: r.log, Store: r.store, Source: r.source, Input: r.input, Set: r.set,
-		Config: identity(cfg), Start: start(cfg.Source.Files.Start),
+		Config: identity(cfg), Start: start(cfg.Source.Files.Start), BeginsNow: cfg.Source.Files.Start.At == config.StartNow,
 		Table: string(cfg.Table), Dead: string(cfg.DeadLetters.Table),
 		Rules: rulesOf(cfg), Record: record.Limits{}, Format: formatOf(cfg),
 		Limits:     batch.Limits{Bytes: int64(cfg.Batch.MaxBytes), Records: cfg.Batch.MaxRecords, Objects: cfg.Batch.MaxObjects},
@@ -263,7 +263,7 @@ const (
 func (r *rooms) chain(ctx context.Context) (manifest.Snapshot, error) {
 	head, err := r.begun(ctx)
 	if errors.Is(err, commit.ErrNoChain) {
-		return head, &exitError{Code: exitUnavailable, Err: fmt.Errorf("pipeline %s has no manifest in %s", r.cfg.Name, r.store), Hint: "batcher run begins it"}
+		return head, &exitError{Code: exitGap, Err: &notYetError{string(r.cfg.Name), r.store.String()}, Hint: "batcher run begins it"}
 	}
 	return head, err
 }
@@ -274,7 +274,7 @@ func (r *rooms) begun(ctx context.Context) (manifest.Snapshot, error) {
 	if err != nil {
 		return head, err
 	}
-	return head, head.Manifest.Config.Admits(identity(r.cfg))
+	return head, head.Admits(identity(r.cfg))
 }
 
 // at returns the snapshot after a manifest, or the head.
@@ -295,6 +295,10 @@ func (r *rooms) table(s manifest.Snapshot, name string) (string, manifest.Table,
 		name = string(r.cfg.Table)
 	}
 	t, ok := s.Manifest.Tables[name]
+	if !ok && s.Fresh() && (name == string(r.cfg.Table) || name == string(r.cfg.DeadLetters.Table)) {
+		t, err := r.empty(name)
+		return name, t, err
+	}
 	if !ok {
 		return name, t, usageError("", "pipeline %s has no table %q", r.cfg.Name, name)
 	}
