@@ -86,9 +86,10 @@ type Report struct {
 	Objects    int64        `json:"objects"`
 	Records    int64        `json:"records"` // in committed ranges
 	Files      int64        `json:"files"`
-	Rows       int64        `json:"rows"`    // read back from files, main and dead
-	Lost       int64        `json:"lost"`    // records without a row, at least: rows are summed by object
-	Doubled    int64        `json:"doubled"` // rows without a record of their own, at least
+	Rows       int64        `json:"rows"`      // read back from the files of batches, as far as they are kept; main and dead
+	Live       int64        `json:"live_rows"` // that readers see at the head; main and dead
+	Lost       int64        `json:"lost"`      // records without a row, at least: rows are summed by object
+	Doubled    int64        `json:"doubled"`   // rows without a record of their own, at least
 	Hashed     int64        `json:"hashed_files"`
 	Source     SourceReport `json:"source"`
 	Violations []Violation  `json:"violations"`
@@ -183,6 +184,9 @@ func (w *walk) prove(ctx context.Context) error {
 		return err
 	}
 	w.report.Head = w.head.Manifest.Seq
+	for _, t := range w.head.Manifest.Tables {
+		w.report.Live += t.Live.Rows
+	}
 	if err := w.list(ctx, w.Log.Layout().States()); err != nil {
 		return err
 	}

@@ -34,6 +34,9 @@ func (w *walk) find(ctx context.Context) (bool, error) {
 			w.slots = append(w.slots, seq)
 		}
 	}
+	if err := w.unlisted(ctx); err != nil {
+		return false, err
+	}
 	next := manifest.Seq(0)
 	for _, seq := range w.slots {
 		if seq > next {
@@ -44,6 +47,33 @@ func (w *walk) find(ctx context.Context) (bool, error) {
 	var ok bool
 	w.head, ok, err = w.slot(ctx, w.slots[len(w.slots)-1])
 	return ok, err
+}
+
+// maxUnlisted bounds the slots that are asked for because they were not listed below
+// others that were: a listing may lag behind, a chain that lacks more is broken anyway.
+const maxUnlisted = 1000
+
+// unlisted adds the slots that a listing left out below its last one.
+func (w *walk) unlisted(ctx context.Context) error {
+	var found []manifest.Seq
+	next, asked := manifest.Seq(0), 0
+	for _, seq := range w.slots {
+		for ; next < seq && asked < maxUnlisted; next++ {
+			asked++
+			r, _, err := w.Store.Get(ctx, w.Log.Layout().Manifest(next), object.GetOptions{Limit: 1})
+			if errors.Is(err, object.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("look at manifest %d, which was not listed: %w", int64(next), err)
+			}
+			r.Close()
+			found = append(found, next)
+		}
+		next = seq + 1
+	}
+	w.slots = slices.Sorted(slices.Values(append(w.slots, found...)))
+	return nil
 }
 
 // listSlots notes the keys of the chain.
@@ -274,7 +304,10 @@ func (w *walk) fold(before, m *manifest.Manifest) error {
 // ranges and against the files that it takes away.
 func (w *walk) content(ctx context.Context, before, m *manifest.Manifest) error {
 	w.report.Manifests++
-	files, whole := w.present(m)
+	files, whole, err := w.present(ctx, m)
+	if err != nil {
+		return err
+	}
 	if w.opts.Checks&CheckHashes != 0 {
 		if err := w.hashes(ctx, m, files); err != nil {
 			return err
@@ -286,7 +319,10 @@ func (w *walk) content(ctx context.Context, before, m *manifest.Manifest) error 
 	if err := w.await(ctx, before, m); err != nil {
 		return err
 	}
-	gone, all := w.replacedFiles(m)
+	gone, all, err := w.replacedFiles(ctx, m)
+	if err != nil {
+		return err
+	}
 	switch {
 	case m.Kind == manifest.Rewind || w.opts.Checks&(CheckRows|CheckSource) == 0:
 		return nil

@@ -27,22 +27,25 @@ func (w *walk) discard(seq manifest.Seq, key string, letters tally) {
 // replacedFiles returns the files that a manifest takes away and that are there
 // still, by table, and whether those are all. They are needed by the snapshots
 // before it, as far as these are retained.
-func (w *walk) replacedFiles(m *manifest.Manifest) (map[string][]manifest.File, bool) {
+func (w *walk) replacedFiles(ctx context.Context, m *manifest.Manifest) (map[string][]manifest.File, bool, error) {
 	out, all := map[string][]manifest.File{}, true
 	if m.Kind == manifest.Rewind {
-		return out, true
+		return out, true, nil
 	}
 	for name, t := range m.Tables {
 		for _, f := range t.Remove.Items {
+			there, err := w.sized(ctx, m.Seq-1, &f)
 			switch {
-			case w.sized(m.Seq-1, &f):
+			case err != nil:
+				return nil, false, err
+			case there:
 				out[name] = append(out[name], f)
 			case m.Seq-1 < w.head.Manifest.RetainFrom && !w.retained[f.Key]:
 				all = false
 			}
 		}
 	}
-	return out, all
+	return out, all, nil
 }
 
 // kept proves that a manifest keeps the rows of the files that it takes away (I15),

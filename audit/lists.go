@@ -60,7 +60,9 @@ func (w *walk) takeOver(ctx context.Context, m *manifest.Manifest) error {
 			return err
 		}
 		for i := range list {
-			w.sized(m.Seq, &list[i])
+			if _, err := w.sized(ctx, m.Seq, &list[i]); err != nil {
+				return err
+			}
 			w.files[list[i].Key] = list[i].Seq
 			if w.live[name][list[i].Key], err = entry(&list[i]); err != nil {
 				return err
@@ -102,12 +104,15 @@ func (w *walk) added(m *manifest.Manifest) error {
 // present proves that the files which a manifest made live are there, in their
 // size. It returns those that are, by table, and whether none was deleted because
 // no retained snapshot needs it.
-func (w *walk) present(m *manifest.Manifest) (map[string][]manifest.File, bool) {
+func (w *walk) present(ctx context.Context, m *manifest.Manifest) (map[string][]manifest.File, bool, error) {
 	out, whole := map[string][]manifest.File{}, true
 	for name, t := range m.Tables {
 		for _, f := range t.Add.Items {
+			there, err := w.sized(ctx, m.Seq, &f)
 			switch {
-			case w.sized(m.Seq, &f):
+			case err != nil:
+				return nil, false, err
+			case there:
 				out[name] = append(out[name], f)
 			case m.Seq < w.head.Manifest.RetainFrom && !w.retained[f.Key]:
 				whole = false
@@ -117,21 +122,42 @@ func (w *walk) present(m *manifest.Manifest) (map[string][]manifest.File, bool) 
 			w.report.Files += t.Add.Count
 		}
 	}
-	return out, whole
+	return out, whole, nil
 }
 
 // sized proves that a file is there in its size.
-func (w *walk) sized(seq manifest.Seq, f *manifest.File) bool {
-	size, ok := w.sizes[f.Key]
+func (w *walk) sized(ctx context.Context, seq manifest.Seq, f *manifest.File) (bool, error) {
+	needed := seq >= w.head.Manifest.RetainFrom || w.retained[f.Key]
+	size, ok, err := w.size(ctx, f.Key, needed)
 	switch {
+	case err != nil:
+		return false, err
 	case ok && size == f.Size:
-		return true
+		return true, nil
 	case ok:
 		w.violation("I10", seq, "%s has %d bytes, the manifest says %d", f.Key, size, f.Size)
-	case seq >= w.head.Manifest.RetainFrom || w.retained[f.Key]:
+	case needed:
 		w.violation("I10", seq, "%s is absent", f.Key)
 	}
-	return false
+	return false, nil
+}
+
+// size is that of an object of the store, and whether it is there. That something which
+// is needed was not listed proves nothing: a listing may lag behind. It is asked for.
+func (w *walk) size(ctx context.Context, key string, needed bool) (int64, bool, error) {
+	size, ok := w.sizes[key]
+	if ok || !needed {
+		return size, ok, nil
+	}
+	r, info, err := w.Store.Get(ctx, key, object.GetOptions{Limit: 1})
+	switch {
+	case errors.Is(err, object.ErrNotFound):
+		return 0, false, nil
+	case err != nil:
+		return 0, false, fmt.Errorf("look at %s, which was not listed: %w", key, err)
+	}
+	w.sizes[key] = info.Size
+	return info.Size, true, r.Close()
 }
 
 // refs proves that every state run which a manifest needs is there, also those
@@ -193,7 +219,10 @@ func (w *walk) ref(ctx context.Context, seq manifest.Seq, r segment.Ref) error {
 	if w.runs[r] {
 		return nil
 	}
-	size, ok := w.sizes[r.Key]
+	size, ok, err := w.size(ctx, r.Key, seq >= w.head.Manifest.RetainFrom)
+	if err != nil {
+		return err
+	}
 	if !ok && seq < w.head.Manifest.RetainFrom {
 		return nil // and not noted: a retained snapshot that names it needs it
 	}

@@ -111,8 +111,8 @@ func (r *rooms) plan(ctx context.Context, c *call, o planOptions) (planReport, e
 		rep.Batches, first = int64(min(len(p.Objects), 1)), p.Objects
 	}
 	rep.Objects, rep.Bytes = int64(len(first)), storedBytes(first)
-	if o.MaxBatches == 0 || rep.Batches < int64(o.MaxBatches) { // with what lies beyond the plan
-		rep.Objects, rep.Bytes = p.Lag.Objects, p.Lag.Bytes
+	if more := p.Lag.Objects - int64(len(p.Objects)); more > 0 && int64(len(first)) == int64(len(p.Objects)) {
+		r.beyond(&rep, more, p.Lag.Bytes-rep.Bytes, int64(o.MaxBatches))
 	}
 	if rep.Rows, err = r.rows(ctx, head, rep, first); err != nil {
 		return planReport{}, err
@@ -123,6 +123,24 @@ func (r *rooms) plan(ctx context.Context, c *call, o planOptions) (planReport, e
 		rep.First = append(rep.First, planItem{first[i].Key, first[i].Size, int64(first[i].From)})
 	}
 	return rep, nil
+}
+
+// beyond adds what lies beyond a plan, of which only number and size are known: as many
+// batches as they fill, up to most if that is not 0.
+func (r *rooms) beyond(rep *planReport, objects, bytes, most int64) {
+	batches := max(ceil(objects, r.cfg.Batch.MaxObjects), ceil(bytes, int64(r.cfg.Batch.MaxBytes)), 1)
+	if room := most - rep.Batches; most > 0 && room < batches {
+		objects, bytes, batches = int64(float64(objects)*float64(room)/float64(batches)), int64(float64(bytes)*float64(room)/float64(batches)), room
+	}
+	rep.Objects, rep.Bytes, rep.Batches = rep.Objects+objects, rep.Bytes+bytes, rep.Batches+batches
+}
+
+// ceil is how many portions of the size each a number makes; 0 where there is no bound.
+func ceil(n, each int64) int64 {
+	if each <= 0 {
+		return 0
+	}
+	return (n + each - 1) / each
 }
 
 // cost estimates what a run asks of the stores. Publishing takes looks at two tables, and

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"batcher/config"
 )
 
 // packedDrop writes objects of fifty records each, whose stored size is a small part
@@ -88,5 +90,25 @@ func TestPlanEstimatesWhatItsBatchesRead(t *testing.T) {
 	w.write("ranges.json", w.run("show", "1", "-o", "json").stdout)
 	if p = plan("--range", "ranges.json", "--set", "store=./other"); p.Objects != 3 || p.Batches != 1 || p.Rows != 150 {
 		t.Errorf("ranges say how many records they have: %+v", p)
+	}
+}
+
+// TestAPlanCountsBatchesBeyondItsObjects has more objects than one plan names.
+func TestAPlanCountsBatchesBeyondItsObjects(t *testing.T) {
+	r := &rooms{cfg: &config.Pipeline{Batch: config.Batch{MaxObjects: 10_000, MaxBytes: 1 << 30}}}
+	for _, c := range []struct{ objects, bytes, most, wantBatches, wantObjects int64 }{
+		{900_000, 900 << 10, 0, 100, 1_000_000},
+		{900_000, 900 << 30, 0, 910, 1_000_000},
+		{900_000, 900 << 10, 55, 55, 550_000},
+		{5, 10, 0, 11, 100_005},
+	} {
+		rep := planReport{Batches: 10, Objects: 100_000, Bytes: 100 << 10}
+		r.beyond(&rep, c.objects, c.bytes, c.most)
+		if rep.Batches != c.wantBatches || rep.Objects != c.wantObjects {
+			t.Errorf("%+v: %d batches of %d objects", c, rep.Batches, rep.Objects)
+		}
+		if cost := r.cost(rep); cost.Put < 3*c.wantBatches || cost.Get < c.wantObjects {
+			t.Errorf("%+v: %+v", c, cost)
+		}
 	}
 }

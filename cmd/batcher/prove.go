@@ -82,8 +82,8 @@ func printVerified(c *call, o verifyOptions, p proof) error {
 		return printJSON(c, p)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "verified manifests %d to %d: %d batches, %d objects, %d records, %d files, %d rows: %d lost, %d doubled\n",
-		p.Since, p.Head, p.Batches, p.Objects, p.Records, p.Files, p.Rows, p.Lost, p.Doubled)
+	fmt.Fprintf(&b, "verified manifests %d to %d: %d batches, %d objects, %d records, %d files, %d live rows: %d lost, %d doubled\n",
+		p.Since, p.Head, p.Batches, p.Objects, p.Records, p.Files, p.Live, p.Lost, p.Doubled)
 	if o.Deep {
 		fmt.Fprintf(&b, "hashed %d files\n", p.Hashed)
 	}
