@@ -50,6 +50,9 @@ func sentinel(op operation, err error) error {
 	if _, ok := errors.AsType[*syncError](err); ok {
 		return object.ErrUnknown
 	}
+	if _, ok := errors.AsType[*movedError](err); ok {
+		return object.ErrUnsupported
+	}
 	if _, ok := errors.AsType[*noLinkError](err); ok {
 		return object.ErrUnsupported
 	}

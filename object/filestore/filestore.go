@@ -12,7 +12,9 @@
 //     above it up to the root are synced; a failed sync is ErrUnknown;
 //   - no key reaches outside the root: segments that are empty, "." or "..",
 //     a leading slash and NUL are ErrUnsupported;
-//   - a directory that is only read never gets anything created in it.
+//   - a directory that is only read never gets anything created in it;
+//   - once the root was there, nothing is written into another directory that has
+//     its name: a store that is moved away does not grow anew.
 //
 // Limits that the file system sets: a key cannot be both an object and the
 // folder of another, and a key segment is at most 255 bytes long; both are
@@ -46,7 +48,8 @@ const TempDir = ".batcher-tmp"
 
 // Store is a directory seen as an object store. Use New.
 type Store struct {
-	root  string // absolute and clean
+	root  string                      // absolute and clean
+	home  atomic.Pointer[fs.FileInfo] // the root as it was first seen
 	sweep sync.Once
 	count struct{ get, put, list, delete atomic.Int64 }
 }
@@ -76,7 +79,8 @@ func New(dir string) (*Store, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("open %s: not a directory: %w", root, object.ErrUnsupported)
 	}
-	return &Store{root: root}, nil
+	s := &Store{root: root}
+	return s, s.stays()
 }
 
 // Delete implements object.Store. It also removes the directories above the

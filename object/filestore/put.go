@@ -59,6 +59,9 @@ func (s *Store) publish(temp *os.File, path, key string, cond object.Condition) 
 		return object.Info{}, classify(writing, what, err)
 	}
 	for range maxRaces {
+		if err = s.stays(); err != nil {
+			break
+		}
 		if err = makeDirs(filepath.Dir(path)); err == nil {
 			err = name(temp.Name(), path, cond)
 		}
@@ -117,6 +120,9 @@ func seal(temp *os.File, path string, cond object.Condition) (fs.FileInfo, error
 
 // createTemp makes an empty file in TempDir, and TempDir and the root if need be.
 func (s *Store) createTemp() (*os.File, error) {
+	if err := s.stays(); err != nil {
+		return nil, err
+	}
 	dir := filepath.Join(s.root, TempDir)
 	path := filepath.Join(dir, rand.Text())
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -127,6 +133,11 @@ func (s *Store) createTemp() (*os.File, error) {
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := s.stays(); err != nil {
+		f.Close()
+		discard(path)
 		return nil, err
 	}
 	s.sweep.Do(func() { sweep(dir, f) })
