@@ -120,11 +120,14 @@ type Files struct {
 // CSV is a dialect of CSV.
 type CSV struct {
 	Delimiter Delimiter `yaml:"delimiter"`                     // between fields; default auto: found in the first lines
-	Header    bool      `yaml:"header"`                        // the first line names the columns; default true
+	Header    Header    `yaml:"header"`                        // the first line names the columns; default auto: found in the first lines
+	Columns   []string  `yaml:"columns"`                       // names of the columns, for files without header; default none
+	Pad       bool      `yaml:"pad"`                           // rows may end early; default false
 	Quote     Quote     `yaml:"quote"`                         // around fields; default "; empty: quotes mean nothing
 	Escape    Escape    `yaml:"escape"`                        // before a quote inside of quotes; default empty: the quote is doubled
 	Comment   Comment   `yaml:"comment"`                       // begins a line that is no record; default empty: no line
 	SkipLines int64     `yaml:"skip_lines" min:"0" max:"1000"` // lines before the header; default 0
+	Trailing  Trailing  `yaml:"trailing_delimiter"`            // a delimiter at the end of a row means nothing; default auto
 	Encoding  Encoding  `yaml:"encoding"`                      // default: source.files.encoding
 	Null      []string  `yaml:"null"`                          // texts that mean null; default [""]
 	Decimal   Decimal   `yaml:"decimal"`                       // decimal point; default "."
@@ -244,5 +247,5 @@ func defaults() Pipeline {
 // defaultCSV is the dialect of a file that says nothing, but for the encoding,
 // which is that of the source.
 func defaultCSV() CSV {
-	return CSV{Delimiter: "auto", Header: true, Quote: `"`, Null: []string{""}, Decimal: DecimalPoint}
+	return CSV{Delimiter: "auto", Header: HeaderAuto, Columns: []string{}, Quote: `"`, Null: []string{""}, Decimal: DecimalPoint, Trailing: TrailingAuto}
 }

@@ -48,7 +48,7 @@ func TestParse_MinimalFileHasEveryDefault(t *testing.T) {
 	want := "{Name:events Store:/etc/batcher/lake S3:{Endpoint: Region: PathStyle:<nil> CAFile: Profile: RoleARN: SSEKMSKey:} " +
 		"Source:{Files:{Path:/etc/batcher/in S3:{Endpoint: Region: PathStyle:<nil> CAFile: Profile: RoleARN: SSEKMSKey:} " +
 		"Include:[**] Exclude:[] TimePath: Relist:24h0m0s Start:earliest Format:auto Unnest: Encoding:utf-8 OnInvalidUTF8:reject " +
-		"CSV:{Delimiter:auto Header:true Quote:\" Escape: Comment: SkipLines:0 Encoding:utf-8 Null:[] Decimal:.} " +
+		"CSV:{Delimiter:auto Header:auto Columns:[] Pad:false Quote:\" Escape: Comment: SkipLines:0 Trailing:auto Encoding:utf-8 Null:[] Decimal:.} " +
 		"Lookback:72h0m0s Settle:{Auto:true Age:5s} OnChange:skip OnBroken:quarantine OnUnreadable:wait}} " +
 		"Table:events Batch:{MaxBytes:1073741824 MaxRecords:5000000 MaxObjects:10000} RecordID:position " +
 		"Schema:{Contract:evolve Nested:{MaxDepth:4 MaxLeaves:128 MinRecords:100} Columns:[] OnlyListed:false Names:lower} " +

@@ -35,6 +35,49 @@ func parseMark(text string) (string, error) {
 	return text, nil
 }
 
+// Header says whether the first line of an object names its columns.
+type Header string
+
+// The headers.
+const (
+	HeaderAuto  Header = "auto" // as the first lines show
+	HeaderTrue  Header = "true"
+	HeaderFalse Header = "false"
+)
+
+func (*Header) wants() string { return "auto, true or false" }
+func (h *Header) parse(text string) error {
+	word, err := parseAuto(text)
+	*h = Header(word)
+	return err
+}
+
+// Trailing says whether a delimiter at the end of a row means nothing: no cell
+// follows it.
+type Trailing string
+
+// The meanings.
+const (
+	TrailingAuto  Trailing = "auto" // as the first lines show
+	TrailingTrue  Trailing = "true"
+	TrailingFalse Trailing = "false"
+)
+
+func (*Trailing) wants() string { return "auto, true or false" }
+func (t *Trailing) parse(text string) error {
+	word, err := parseAuto(text)
+	*t = Trailing(word)
+	return err
+}
+
+func parseAuto(text string) (string, error) {
+	switch text {
+	case "auto", "true", "false":
+		return text, nil
+	}
+	return "", errors.New("wants auto, true or false")
+}
+
 // Quote stands around fields; "" if quotes mean nothing.
 type Quote string
 

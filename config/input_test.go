@@ -60,7 +60,7 @@ func TestParse_Dialect(t *testing.T) {
     encoding: iso-8859-15
     csv: {delimiter: '\t', header: false, quote: "'", escape: "\\", comment: "#", skip_lines: 2, null: ["", NA], decimal: ","}
 `, config.Options{})
-	want := config.CSV{Delimiter: "\t", Quote: "'", Escape: `\`, Comment: "#", SkipLines: 2, Encoding: "iso-8859-15", Null: []string{"", "NA"}, Decimal: ","}
+	want := config.CSV{Delimiter: "\t", Header: config.HeaderFalse, Columns: []string{}, Trailing: config.TrailingAuto, Quote: "'", Escape: `\`, Comment: "#", SkipLines: 2, Encoding: "iso-8859-15", Null: []string{"", "NA"}, Decimal: ","}
 	if got := p.Source.Files.CSV; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

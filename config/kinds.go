@@ -20,6 +20,8 @@ func tagsOf(v reflect.Value) []string {
 		return []string{"!!int"}
 	case *float64:
 		return []string{"!!int", "!!float"}
+	case *Header, *Trailing:
+		return []string{"!!str", "!!bool"}
 	case *Default:
 		return []string{"!!str", "!!timestamp", "!!int", "!!float", "!!bool"}
 	}

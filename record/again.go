@@ -42,6 +42,9 @@ func (d *Decoder) Layout(stop Stopper, o Object, r io.Reader) (*Layout, error) {
 	if err != nil {
 		return nil, err
 	}
+	if z, ok := in.(*zerosReader); ok {
+		in = z.reader
+	}
 	switch in := in.(type) {
 	case *csvReader:
 		return &Layout{kind: CSV, dialect: in.by.dialect, keys: slices.Clone(in.by.keys)}, nil

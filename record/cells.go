@@ -30,6 +30,9 @@ type csvParser struct {
 // place.
 func (p *csvParser) numbered() { p.named(make([]string, len(p.hand.cells))) }
 
+// published says whether the table has a column for a key, as published or declared.
+func (p *csvParser) published(key string) bool { return p.known.folds[schema.Fold(key)] }
+
 // name makes the cells of the row at hand, without the space around them, the
 // keys of those that follow.
 func (p *csvParser) name() {
@@ -92,7 +95,12 @@ func (p *csvParser) unescaped(content []byte) []byte {
 
 // fits says whether the row at hand has a cell for each key.
 func (p *csvParser) fits() bool {
-	if len(p.hand.cells) == len(p.keys) {
+	n := len(p.hand.cells)
+	if n == len(p.keys) || n < len(p.keys) && p.dialect.Pad {
+		return true
+	}
+	if last := n - 1; last == len(p.keys) && p.dialect.Trailing == Ignored && p.hand.cells[last].from == p.hand.cells[last].to {
+		p.hand.cells = p.hand.cells[:last]
 		return true
 	}
 	p.fault = fault{code: ragged, at: len(p.hand.cells), want: len(p.keys)}

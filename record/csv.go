@@ -18,15 +18,17 @@ type csvReader struct {
 	holds   bool
 }
 
-// open completes the dialect and reads what stands before the first row of
-// data.
+// open completes the dialect and reads what is before the first row of data.
 func (c *csvReader) open(name string) error {
 	c.newline = endOfLine(c.rest()[:min(len(c.rest()), headBytes)])
 	c.dialect.newline = c.newline
+	if c.dialect.Delimiter == 0 {
+		c.dialect.Delimiter = delimiterOf(name)
+	}
 	if err := c.skip(); err != nil {
 		return err
 	}
-	if err := c.sniff(name); err != nil {
+	if err := c.sniff(); err != nil {
 		return err
 	}
 	c.by.dialect = c.dialect
@@ -55,14 +57,8 @@ func (c *csvReader) skip() error {
 	return nil
 }
 
-// sniff finds out the delimiter.
-func (c *csvReader) sniff(name string) error {
-	if c.dialect.Delimiter == 0 {
-		c.dialect.Delimiter = delimiterOf(name)
-	}
-	if c.dialect.Delimiter != 0 {
-		return nil
-	}
+// sniff finds out what was not declared, by the rows that are whole in the head.
+func (c *csvReader) sniff() error {
 	if len(c.rest()) < headBytes && !c.eof {
 		if err := c.fill(); err != nil {
 			return err
@@ -72,11 +68,13 @@ func (c *csvReader) sniff(name string) error {
 	if last := bytes.LastIndexByte(head, c.newline); last >= 0 && (!c.eof || len(head) < len(c.rest())) {
 		head = head[:last+1]
 	}
-	c.dialect.Delimiter = c.dialect.likely(head)
+	var from int
+	c.dialect, from = c.dialect.sniff(head, c.by.published)
+	c.advance(from)
 	return nil
 }
 
-// first takes the keys from the first row.
+// first takes the keys from the first row, or from what was declared.
 func (c *csvReader) first() error {
 	switch row := &c.held; {
 	case row.bad == fine && !fits(row.raw, c.max):
@@ -90,8 +88,13 @@ func (c *csvReader) first() error {
 	}
 	if c.dialect.Header == Numbered {
 		c.held.raw, c.holds = bytes.Clone(c.held.raw), true
+	}
+	switch {
+	case len(c.dialect.Columns) > 0:
+		c.by.named(c.dialect.Columns)
+	case c.dialect.Header == Numbered:
 		c.by.numbered()
-	} else {
+	default:
 		c.by.name()
 	}
 	return nil
@@ -144,6 +147,9 @@ func (c *csvReader) next(rec *record) error {
 		return nil
 	}
 	for {
+		if c.newline == '\r' && len(c.rest()) > 0 && c.rest()[0] == '\n' {
+			c.advance(1) // of a CRLF among lines that end with CR
+		}
 		if c.whole(rec) {
 			return nil
 		}
@@ -153,8 +159,15 @@ func (c *csvReader) next(rec *record) error {
 			return err
 		}
 		if size > 0 && c.dialect.blank(line) {
-			c.advance(size)
-			continue
+			row, err := c.lone(line, size)
+			if err != nil {
+				return err
+			}
+			if !row {
+				c.advance(size)
+				continue
+			}
+			line = c.rest()[:len(line)]
 		}
 		*rec = record{pos: pos, next: c.pos, raw: line, length: length, valid: true, by: c.by}
 		if size == 0 {
@@ -171,6 +184,20 @@ func (c *csvReader) next(rec *record) error {
 		rec.next = c.pos
 		return nil
 	}
+}
+
+// lone says whether a blank line is a row: one without a value, in a table of one
+// column. At the end of the object it is none.
+func (c *csvReader) lone(line []byte, size int) (bool, error) {
+	if len(c.by.keys) != 1 || c.dialect.Comment != 0 && len(line) > 0 && line[0] == c.dialect.Comment {
+		return false, nil
+	}
+	if len(c.rest()) == size && !c.eof {
+		if err := c.fill(); err != nil {
+			return false, err
+		}
+	}
+	return len(c.rest()) > size, nil
 }
 
 // whole cuts the next row, with its cells, if all of it is in memory.

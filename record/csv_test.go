@@ -41,7 +41,10 @@ func TestD15_CSVHeaders(t *testing.T) {
 		"behind lines":            {"Report\n\"2024\n\na,b\n1,x\n", `{"a":1,"b":"x"}`, record.Dialect{Skip: 3}},
 		"behind comments":         {"# one, two, three\n\n#\na,b\n#1,y\n1,x\n", `{"a":1,"b":"x"}`, record.Dialect{Comment: '#'}},
 		"trailing delimiter":      {"a,b,\n1,x,\n", `{"a":1,"b":"x"}`, record.Dialect{}},
-		"one column":              {"a\n1\n\n2", "{\"a\":1}\n{\"a\":2}", record.Dialect{}},
+		"one column":              {"a\n1\n\n2\n\n", "{\"a\":1}\n{\"a\":null}\n{\"a\":2}", record.Dialect{}},
+		"found to be none":        {"1,x\n2,y\n", `{"column_1":1,"column_2":"x"}` + "\n" + `{"column_1":2,"column_2":"y"}`, record.Dialect{}},
+		"declared":                {"1,x\n2,y\n", `{"n":1,"s":"x"}` + "\n" + `{"n":2,"s":"y"}`, record.Dialect{Columns: []string{"n", "s"}}},
+		"declared over a header":  {"a,b\n1,x\n", `{"n":1,"s":"x"}`, record.Dialect{Columns: []string{"n", "s"}, Header: record.Named}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := decode(t, csvOptions(c.dialect), input{"o.csv", c.body})
@@ -260,6 +263,12 @@ func checkStandard(t *testing.T, text string) {
 	if !ok || strings.ContainsRune(text, 0) || len(rows) == 0 || len(rows[0]) > 50 || strings.HasPrefix(text, "\ufeff") || !strings.ContainsRune(text, '\n') {
 		return
 	}
+	if unix := strings.ReplaceAll(text, "\r\n", "\n"); len(rows[0]) == 1 && strings.Contains(unix, "\n\n") {
+		return // a blank line is a row of a table of one column
+	}
+	if strings.Count(text, "\r")-strings.Count(text, "\r\n") > strings.Count(text, "\n") {
+		return // lines end with CR
+	}
 	var want []string
 	short := 0
 	for _, row := range rows {
@@ -269,7 +278,7 @@ func checkStandard(t *testing.T, text string) {
 		}
 		want = append(want, fmt.Sprintf("%q", row))
 	}
-	opt := csvOptions(record.Dialect{Delimiter: ',', Header: record.Numbered, Null: []string{}})
+	opt := csvOptions(record.Dialect{Delimiter: ',', Header: record.Numbered, Trailing: record.Cell, Null: []string{}})
 	opt.Format.Invalid = record.Replace
 	var fields []string
 	for i := range rows[0] {

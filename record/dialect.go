@@ -7,24 +7,28 @@ import (
 	"math/bits"
 )
 
-// Dialect is how rows of cells are written. The zero value is RFC 4180 with a
-// delimiter that is found out and a header.
+// Dialect is how rows of cells are written. The zero value is RFC 4180, with what
+// is not declared found out object by object.
 //
 // A quote opens a quoted cell only at the beginning of the cell; elsewhere it
 // is text. Inside, two quotes are one, newlines and delimiters are text, and
 // everything is kept as it is. Blank lines are no rows.
 type Dialect struct {
-	Delimiter byte     // 0: found out object by object, of comma, semicolon, tab, bar and colon
+	Delimiter byte     // 0: found out, of comma, tab, semicolon, bar and colon
 	Quote     int      // the byte; 0: "; NoQuote: quotes mean nothing
-	Escape    byte     // inside of quotes the byte behind it is text; 0: none
+	Escape    byte     // inside of quotes the byte after it is text; 0: none, or a backslash where rows show it
 	Comment   byte     // lines that begin with it are skipped; 0: none
+	Padded    bool     // blanks may stand between a delimiter and a quote; found out where Quote is not NoQuote
 	Decimal   byte     // the point of numbers; 0: '.'
-	Skip      int      // lines before the header
-	Header    Header   // "" is Named
+	Skip      int      // lines before the header; 0: found out where the table begins beyond doubt
+	Header    Header   // "": found out
+	Columns   []string // keys of the cells, in the place of a header's
+	Pad       bool     // rows may end early: what is missing is null
+	Trailing  Trailing // "": found out
 	Null      []string // what an unquoted cell says to be null; nil: nothing at all
 	Encoding  string   // of CSV, where it differs from Format.Encoding
 
-	newline byte // '\r' for text of old that has no '\n'
+	newline byte // '\r' for text of old
 }
 
 // NoQuote as a Dialect's Quote makes quotes text like any other.
@@ -36,7 +40,16 @@ type Header string
 // The headers.
 const (
 	Named    Header = "named"    // the first row has them
-	Numbered Header = "numbered" // column_1, column_2, …
+	Numbered Header = "numbered" // there is none: Dialect.Columns, or column_1, column_2, …
+)
+
+// Trailing says what a delimiter at the end of a row means.
+type Trailing string
+
+// The meanings.
+const (
+	Ignored Trailing = "ignored" // nothing: no cell follows it
+	Cell    Trailing = "cell"    // an empty cell follows it
 )
 
 func (d Dialect) withDefaults() Dialect {
@@ -55,7 +68,11 @@ func (d Dialect) withDefaults() Dialect {
 
 // blank says whether a line is no row: nothing stands there, or a comment.
 func (d *Dialect) blank(line []byte) bool {
-	return len(bytes.TrimSuffix(line, []byte{'\r'})) == 0 || d.Comment != 0 && line[0] == d.Comment
+	other := byte('\r')
+	if d.newline == '\r' {
+		other = '\n'
+	}
+	return len(bytes.TrimSuffix(line, []byte{other})) == 0 || d.Comment != 0 && line[0] == d.Comment
 }
 
 // closing returns the index behind the quote that ends the cell whose content
@@ -102,10 +119,14 @@ func indexEither(text []byte, a, b byte) int {
 	return i
 }
 
-// endOfLine says what ends a line of text: a newline, or a carriage return if
-// there is no newline at all.
+// endOfLine says what ends a line of text: a newline, or a carriage return if the
+// head has more of them that no newline follows than newlines.
 func endOfLine(head []byte) byte {
-	if bytes.IndexByte(head, '\r') >= 0 && bytes.IndexByte(head, '\n') < 0 {
+	if bytes.IndexByte(head, '\r') < 0 {
+		return '\n'
+	}
+	lines, both := bytes.Count(head, []byte{'\n'}), bytes.Count(head, []byte("\r\n"))
+	if returns := bytes.Count(head, []byte{'\r'}) - both; returns > lines {
 		return '\r'
 	}
 	return '\n'
@@ -120,56 +141,6 @@ func delimiterOf(name string) byte {
 		return '|'
 	}
 	return 0
-}
-
-// sniffed bounds the rows by which the delimiter is found out.
-const sniffed = 200
-
-// likely returns the delimiter under which most of the head's rows have as many
-// cells as its first one, and more than one. Between delimiters of which that is
-// equally true the rarer sign wins, tab before bar before semicolon before
-// comma, unless a later one makes so many more cells that it cannot be the
-// decimal sign of the numbers in them. A colon is one only if nothing else is.
-func (d Dialect) likely(head []byte) byte {
-	best, most, cells := byte(','), 0, 1
-	for _, candidate := range []byte("\t|;,:") {
-		if candidate == ':' && most > 0 {
-			break
-		}
-		d.Delimiter = candidate
-		width, times := d.agreement(head)
-		if width > 1 && (times > most || times == most && width > cells+1) {
-			best, most, cells = candidate, times, width
-		}
-	}
-	return best
-}
-
-// agreement returns how many cells the first row of the head has, or 0 if it
-// cannot be split, and how many of the rows have as many.
-func (d Dialect) agreement(head []byte) (width, times int) {
-	var r row
-	for rows := 0; len(head) > 0 && rows < sniffed; {
-		end, _ := r.cut(head, &d, int(d.newline))
-		if end < 0 {
-			break
-		}
-		head = head[end:]
-		if d.blank(r.text) {
-			continue
-		}
-		switch {
-		case rows == 0 && r.wrong.code != fine:
-			return 0, 0
-		case rows == 0:
-			width = len(r.cells)
-		}
-		if r.wrong.code == fine && len(r.cells) == width {
-			times++
-		}
-		rows++
-	}
-	return width, times
 }
 
 // columnKey is the key of a cell that has no name in the header, by its place.

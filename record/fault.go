@@ -34,6 +34,7 @@ const (
 	ragged
 	badQuote
 	openQuote
+	nulBytes
 	newColumn
 	misfitting
 )
@@ -52,6 +53,7 @@ var said = [...]struct{ stage, code string }{
 	ragged:        {"syntax", "ragged"},
 	badQuote:      {"syntax", "bad_quote"},
 	openQuote:     {"syntax", "open_quote"},
+	nulBytes:      {"syntax", "nul_bytes"},
 	newColumn:     {"schema", "contract_new_column"},
 	misfitting:    {"schema", "contract_type"},
 }
@@ -78,11 +80,17 @@ func (f fault) message() string {
 	case noRecords:
 		return "the envelope has no array of records where unnest says"
 	case ragged:
-		return fmt.Sprintf("%d cells under a header of %d", f.at, f.want)
+		hint := ""
+		if f.at < f.want {
+			hint = "; source.files.csv.pad: true takes rows that end early"
+		}
+		return fmt.Sprintf("%d cells under a header of %d%s", f.at, f.want, hint)
 	case badQuote:
 		return fmt.Sprintf("something follows a closing quote, at byte %d", f.at)
 	case openQuote:
 		return "a quoted cell does not end"
+	case nulBytes:
+		return "bytes 0 at the beginning: data that was lost when the file was written"
 	case newColumn, misfitting:
 		return f.text
 	}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// lineReader cuts text at its newlines. Lines with nothing but white space are
+// lineReader cuts text at the ends of its lines. Lines with nothing but white space are
 // none. A line longer than max is never held: its head is kept and the rest
 // counted.
 type lineReader struct {
@@ -52,7 +52,7 @@ func (l *lineReader) next(rec *record) error {
 		}
 		run := l.buf[l.start : l.start+l.checked]
 		line, size := run, len(run)
-		if nl := bytes.IndexByte(run, '\n'); nl >= 0 {
+		if nl := bytes.IndexByte(run, l.newline); nl >= 0 {
 			line, size = run[:nl], nl+1
 		}
 		pos := l.pos
@@ -71,7 +71,7 @@ func (l *lineReader) next(rec *record) error {
 func (l *lineReader) load(rec *record) (long bool, err error) {
 	for {
 		rest := l.rest()
-		n := bytes.LastIndexByte(rest, '\n') + 1
+		n := bytes.LastIndexByte(rest, l.newline) + 1
 		if n == 0 && l.eof {
 			if n = len(rest); n == 0 {
 				return false, io.EOF

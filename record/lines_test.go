@@ -69,7 +69,7 @@ func TestD11_TheEndOfALineDoesNotCount(t *testing.T) {
 					if isRow := len(out.rows) == 1 && len(out.dead) == 0; isRow != (over == 0) {
 						t.Errorf("%s, %d bytes of %d, end %q, %.5q: %d rows, dead %s", c.kind, len(line), most, end, line, len(out.rows), codes(out))
 					}
-					if len(out.dead) > 0 && out.dead[0].Code == "too_long" && out.dead[0].Length != int64(len(line)+len(strings.TrimSuffix(end, "\n"))) {
+					if len(out.dead) > 0 && out.dead[0].Code == "too_long" && out.dead[0].Length != int64(len(line)+len(strings.TrimSuffix(end, "\n"))) && (c.kind != record.NDJSON || end != "\r") { // which ends the line
 						t.Errorf("%s: a length of %d", c.kind, out.dead[0].Length)
 					}
 				}

@@ -35,11 +35,25 @@ func (d *Decoder) openObject(o Object) (reader, error) {
 	if err := d.convert(declared); err != nil {
 		return nil, err
 	}
+	zeros, err := d.zeros()
+	if err != nil {
+		return nil, err
+	}
 	head := w.rest()[:min(len(w.rest()), headBytes)]
 	if bytes.IndexByte(head, 0) >= 0 {
 		return nil, d.in.broken("binary data, not text", nil)
 	}
-	switch kind = d.opt.Format.of(name, head); kind {
+	in, err := d.openText(name, head)
+	if err == nil && zeros != nil {
+		in = &zerosReader{reader: in, zeros: zeros}
+	}
+	return in, err
+}
+
+// openText returns what cuts text, whose beginning is in memory.
+func (d *Decoder) openText(name string, head []byte) (reader, error) {
+	w := &d.text
+	switch kind := d.opt.Format.of(name, head); kind {
 	case CSV:
 		r := &csvReader{window: w, dialect: d.opt.Format.CSV.withDefaults(), max: d.limits.MaxRecordBytes,
 			by: &csvParser{scanner: &d.scanner, learner: &d.learner, known: d.known}}
@@ -49,9 +63,11 @@ func (d *Decoder) openObject(o Object) (reader, error) {
 	case Lines:
 		return &lineReader{window: w, by: lineParser{&d.scanner, &d.learner}, max: d.limits.MaxRecordBytes}, nil
 	case NDJSON:
+		w.newline = endOfLine(head)
 		return &lineReader{window: w, by: jsonParser{&d.scanner, &d.learner}, max: d.limits.MaxRecordBytes}, nil
+	default:
+		return nil, fmt.Errorf("unknown format %q", kind)
 	}
-	return nil, fmt.Errorf("unknown format %q", kind)
 }
 
 // convert steps over a byte order mark, which goes before what is declared, and

@@ -169,6 +169,7 @@ const KeptBytes = 64 << 10
 //	syntax    too_deep        is nested deeper than Limits.MaxDepth
 //	syntax    ragged          has more or fewer cells than the header
 //	syntax    bad_quote       has something between a closing quote and the next delimiter
+//	syntax    nul_bytes       is a run of bytes 0 at the head of an object
 //	syntax    open_quote      has a quoted cell that does not end, or not within Limits.MaxRecordBytes; only its first line is the record
 //	envelope  no_records      is an envelope without an array of records where Format.Unnest says, or is no envelope
 //	schema    not_object      is JSON, but not an object

@@ -52,7 +52,7 @@ func (r *row) cut(text []byte, d *Dialect, newline int) (end int, ends bool) {
 				r.last(text[:at], from)
 				return at + 1, true
 			}
-			if at > from { // inside of a cell a quote is text
+			if at > from && !(d.Padded && len(trimmed(text[from:at])) == 0) { // inside of a cell a quote is text
 				continue
 			}
 			switch next = r.quoted(text, at, d, newline); {
@@ -78,7 +78,7 @@ func (r *row) cut(text []byte, d *Dialect, newline int) (end int, ends bool) {
 // last completes a row whose last cell, without quotes, begins at from.
 func (r *row) last(text []byte, from int) {
 	to := len(text)
-	if to > from && text[to-1] == '\r' {
+	if to > from && (text[to-1] == '\r' || text[to-1] == '\n') {
 		to--
 	}
 	r.text, r.cells = text, append(r.cells, cell{from: from, to: to})
@@ -93,10 +93,13 @@ func (r *row) quoted(text []byte, at int, d *Dialect, newline int) int {
 		return -1
 	}
 	r.cells = append(r.cells, cell{at + 1, end - 1, form})
+	for d.Padded && end < len(text) && text[end] == ' ' {
+		end++
+	}
 	if end == len(text) || text[end] == d.Delimiter || int(text[end]) == newline {
 		return end
 	}
-	if text[end] == '\r' && (end+1 == len(text) || int(text[end+1]) == newline) {
+	if (text[end] == '\r' || text[end] == '\n') && (end+1 == len(text) || int(text[end+1]) == newline) {
 		return end + 1
 	}
 	r.miscut(badQuote, end)

@@ -309,6 +309,9 @@ func (s *seen) cells(rows [][]string, k *sums) error {
 	columns := s.byKey()
 	for i, row := range s.objects() {
 		for j, cell := range rows[i+1] {
+			if j == len(rows[0]) && cell == "" {
+				break // a delimiter at the end
+			}
 			f, known := columns[rows[0][j]]
 			if known && row[f.Name] != nil {
 				k.values++

@@ -165,7 +165,8 @@ func formatOf(cfg *config.Pipeline) record.Format {
 func dialectOf(c config.CSV) record.Dialect {
 	d := record.Dialect{
 		Quote: record.NoQuote, Decimal: c.Decimal[0], Skip: int(c.SkipLines), Null: c.Null,
-		Encoding: string(c.Encoding), Header: record.Named, Escape: byteOf(c.Escape), Comment: byteOf(c.Comment),
+		Encoding: string(c.Encoding), Header: headers[c.Header], Escape: byteOf(c.Escape), Comment: byteOf(c.Comment),
+		Columns: c.Columns, Pad: c.Pad, Trailing: trailings[c.Trailing],
 	}
 	if c.Delimiter != "auto" {
 		d.Delimiter = byteOf(c.Delimiter)
@@ -173,11 +174,14 @@ func dialectOf(c config.CSV) record.Dialect {
 	if c.Quote != "" {
 		d.Quote = int(c.Quote[0])
 	}
-	if !c.Header {
-		d.Header = record.Numbered
-	}
 	return d
 }
+
+// headers and trailings are "" where the objects show it.
+var (
+	headers   = map[config.Header]record.Header{config.HeaderTrue: record.Named, config.HeaderFalse: record.Numbered}
+	trailings = map[config.Trailing]record.Trailing{config.TrailingTrue: record.Ignored, config.TrailingFalse: record.Cell}
+)
 
 // byteOf is the one character of a dialect, or 0 if there is none.
 func byteOf[T ~string](mark T) byte {

@@ -1,0 +1,89 @@
+package record
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestSniff finds out how the heads of ordinary files are written.
+func TestSniff(t *testing.T) {
+	const none, named = "none", "named"
+	for name, c := range map[string]struct {
+		head   string
+		sign   byte
+		header string
+		from   int
+		extra  string // escape, padded, trailing
+	}{
+		"plain":                        {"id,name\n1,a\n2,b\n", ',', named, 0, ""},
+		"records alone":                {"1,a\n2,b\n", ',', none, 0, ""},
+		"dates":                        {"a,2024-01-01\nb,2024-01-02\n", ',', none, 0, ""},
+		"local times":                  {"a,2024-01-01 10:00:00\nb,2024-01-02 11:00:00\n", ',', none, 0, ""},
+		"bools":                        {"a,TRUE\nb,FALSE\n", ',', none, 0, ""},
+		"text over text":               {"name,city\nann,rome\nbob,bonn\n", ',', named, 0, ""},
+		"a value again below":          {"ann,rome\nbob,rome\ncy,bonn\n", ',', none, 0, ""},
+		"a header again below":         {"name,city\nann,rome\nname,city\nbob,bonn\n", ',', named, 0, ""},
+		"names over gaps":              {"id,qty,price\n1,,\n2,5,\n", ',', named, 0, ""},
+		"a first record with gaps":     {"1,,x\n2,5,y\n3,7,z\n", ',', none, 0, ""},
+		"a first record with a word":   {"unknown,5,2.5,2024-01-01\n3,7,1.5,2024-01-02\n", ',', none, 0, ""},
+		"years":                        {"country,2019,2020,2021\nx,1,2,3\ny,4,5,6\n", ',', named, 0, ""},
+		"days over numbers":            {"country,2020-01-22,2020-01-23\nx,1,2\ny,4,5\n", ',', named, 0, ""},
+		"index without a name":         {",price\n0,1.5\n1,2.0\n", ',', named, 0, ""},
+		"names alone":                  {"id,name,price\n", ',', named, 0, ""},
+		"one record alone":             {"1,ann,2024-01-01\n", ',', none, 0, ""},
+		"published names":              {"1,ann\n2,bob\n", ',', named, 0, "published"},
+		"null words below":             {"id,qty\n1,NULL\n2,NA\n3,5\n", ',', named, 0, ""},
+		"semicolons, decimal commas":   {"1,5;2,5\n3,5;4,5\n", ';', none, 0, ""},
+		"semicolons in text":           {"a,b\nx;y,1\nz;w,2\n", ',', named, 0, ""},
+		"tabs beside commas":           {"a\tb,c\n1\t2,3\n4\t5,6\n", '\t', named, 0, ""},
+		"times are no delimiters":      {"at\n01:02:03\n02:03:04\n03:04:05\n", ',', named, 0, ""},
+		"commas in a single column":    {"text\nhello, world\nfoo, bar\nbaz, qux\n", ',', named, 0, ""},
+		"sep":                          {"sep=;\r\na;b\r\n1;2\r\n", ';', named, 7, ""},
+		"sep in quotes":                {"\"sep=|\"\na|b\n1|2\n", '|', named, 8, ""},
+		"a title and a gap":            {"Report\n\nid,name\n1,a\n2,b\n", ',', named, 8, ""},
+		"titles without a gap":         {"Report\nof 2024\nid,qty\n1,5\n2,6\n", ',', named, 15, ""},
+		"an export's dates above":      {"Exported: 2024-01-01, 10:00\nfor: me\n\nid,name,v\n1,a,2\n2,b,3\nTotal,,5\n", ',', named, 37, ""},
+		"a short first record":         {"1,a\n2,b,c\n3,d,e\n4,f,g\n", ',', none, 0, ""},
+		"trailing":                     {"id,name\n1,a,\n2,b,\n", ',', named, 0, "trailing"},
+		"trailing, but once a value":   {"id,name\n1,a,\n2,b,c\n", ',', named, 0, ""},
+		"backslashes":                  {"id,msg\n1,\"he said \\\"hi\\\", twice\"\n2,x\n", ',', named, 0, "escape"},
+		"a path that ends in one":      {"id,path\n1,\"C:\\dir\\\"\n2,\"C:\\\"\n", ',', named, 0, ""},
+		"blanks before quotes":         {"id, name\n1, \"Smith, J\"\n2, \"Doe, A\"\n", ',', named, 0, "padded"},
+		"blanks before quotes in text": {"id,name\n1,say \"hi\"\n2,x\n", ',', named, 0, ""},
+	} {
+		d := Dialect{}.withDefaults()
+		published := func(string) bool { return c.extra == "published" }
+		got, from := d.sniff([]byte(c.head), published)
+		header := none
+		if got.Header == Named {
+			header = named
+		}
+		var extra []string
+		for name, is := range map[string]bool{"escape": got.Escape != 0, "padded": got.Padded, "trailing": got.Trailing == Ignored} {
+			if is {
+				extra = append(extra, name)
+			}
+		}
+		if c.extra == "published" {
+			c.extra = ""
+		}
+		if got.Delimiter != c.sign || header != c.header || from != c.from || strings.Join(extra, " ") != c.extra {
+			t.Errorf("%s: delimiter %q, header %s, from %d, %v; want %q, %s, %d, %s", name, got.Delimiter, header, from, extra, c.sign, c.header, c.from, c.extra)
+		}
+	}
+}
+
+// FuzzSniff: whatever stands there, the dialect found out has a delimiter, the
+// table begins at a row, and both are the same again.
+func FuzzSniff(f *testing.F) {
+	f.Add("sep=;\na;b\n1;2\n")
+	f.Add("Report\n\nid,name\n1,\"a\\\"\n2,b\n")
+	f.Fuzz(func(t *testing.T, head string) {
+		none := func(string) bool { return false }
+		d, from := Dialect{}.withDefaults().sniff([]byte(head), none)
+		again, at := Dialect{}.withDefaults().sniff([]byte(head), none)
+		if d.Delimiter == 0 || d.Header == "" || from < 0 || from > len(head) || at != from || again.Delimiter != d.Delimiter || again.Header != d.Header {
+			t.Errorf("%+v from %d, then %+v from %d", d, from, again, at)
+		}
+	})
+}
