@@ -25,6 +25,9 @@ func (n *node) at(key string) *node {
 // nothing is null there.
 func (s *scanner) cell(text []byte, n *node, key []byte) bool {
 	if n == nil || n.kind == schema.None {
+		if n != nil && n.blank {
+			return s.blank(text, n)
+		}
 		return s.strange(text, key)
 	}
 	if n.kind.IsNested() || n.kind == schema.JSON {
@@ -116,6 +119,17 @@ func (s *scanner) cellMisfit(text []byte, n *node, saw schema.Class) bool {
 	}
 	s.path = n.appendPath(s.path[:0])
 	return s.rescueText(misfit{at: n, reason: wrongType, saw: saw}, text)
+}
+
+// blank puts text into a column of text that may still become another one: all of
+// it so far says nothing.
+func (s *scanner) blank(text []byte, n *node) bool {
+	if !s.final && classOfCell(text)&^(schema.SawBlank|schema.SawInfinite) != 0 {
+		s.fail(surprise, 0)
+		return false
+	}
+	n.leaf.Bytes(s.row, 0, text)
+	return true
 }
 
 // strange keeps text under a key that has no column.

@@ -255,7 +255,7 @@ func (p *csvParser) observe(_ *record, _ when) {
 		}
 		if child := l.root.SeeKey(p.keys[i], rootKeys(l.rules)); child != nil {
 			class := p.class(text)
-			if child.See(class); class&(schema.SawFloat|schema.SawFraction) != 0 {
+			if child.See(class); class&sawMeasured != 0 {
 				measure(child, p.written(text))
 			}
 		}

@@ -62,7 +62,7 @@ func NewDecoder(opt Options) *Decoder {
 	d.learner.root.Settle(opt.Table)
 	d.learner.root.SettlePins(d.rules.Pinned())
 	if opt.Learned != nil {
-		d.learner.root.Settle(opt.Learned)
+		d.learner.root.SettleLearned(opt.Learned)
 		d.current = opt.Learned
 	}
 	return d
@@ -81,7 +81,7 @@ func (d *Decoder) start() error {
 	next, added := schema.Evolve(d.opt.Table, &d.learner.root, d.rules)
 	d.current = next
 	d.notes.added(added)
-	d.learner.root.Settle(next)
+	d.learner.root.SettleLearned(next)
 	d.rebuild()
 	if d.source == nil || d.offset == nil || d.rescued == nil {
 		return errors.New("the table's schema lacks the reserved columns")

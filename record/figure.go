@@ -151,13 +151,17 @@ func blank(text []byte) bool {
 		return false
 	}
 	switch string(text) {
-	case "", "NULL", "null", "Null", "NA", "N/A", "n/a", "#N/A", "<NA>", "None", "nil", `\N`:
+	case "", "NULL", "null", "Null", "NA", "N/A", "n/a", "#N/A", "<NA>", "None", "none", "nil", "NaT", `\N`:
 		return true
 	}
 	return isNaN(text)
 }
 
-func isNaN(text []byte) bool { return string(text) == "NaN" || string(text) == "nan" }
+// isNaN says whether text is no number as programs print it: NaN, nan, NAN, and -nan
+// of C.
+func isNaN(text []byte) bool {
+	return len(text) <= 4 && bytes.EqualFold(bytes.TrimPrefix(text, []byte{'-'}), []byte("nan"))
+}
 
 // infinite says whether text is an infinity as programs print it.
 func infinite(text []byte) (negative, ok bool) {
@@ -236,8 +240,11 @@ func classOfFigure(f *figure, text []byte) schema.Class {
 	return schema.SawHuge
 }
 
-// measure tells a shape how many digits a number has that may have to become a
-// decimal because another one of its column has.
+// sawMeasured are the classes of numbers that may become decimals because another
+// one of their column has to.
+const sawMeasured = schema.SawInt | schema.SawWideInt | schema.SawDecimal | schema.SawFloat | schema.SawFraction
+
+// measure tells a shape how many digits a number needs.
 func measure(s *schema.Shape, text []byte) {
 	if f, ok := figureOf(trimmed(text)); ok {
 		s.Measure(f.size())

@@ -140,6 +140,7 @@ func (l *learner) value(d []byte, i int, s *schema.Shape) int {
 	}
 	end, _ := number(d, i)
 	s.See(classOfNumber(d[i:end]))
+	measure(s, d[i:end])
 	return end
 }
 

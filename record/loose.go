@@ -50,8 +50,8 @@ func (s *scanner) looseNumber(text []byte, n *node, rep uint8) bool {
 	if f.identifier && !n.pinned {
 		return false
 	}
-	if !n.fixed && n.kind != schema.Float64 && (f.zero() && f.negative || n.kind != schema.Decimal && !f.whole()) {
-		return false // it makes the column another one
+	if !n.fixed && n.kind != schema.Float64 && n.changes(classOfFigure(&f, text)) {
+		return false
 	}
 	switch n.kind {
 	case schema.Float64:
@@ -73,6 +73,21 @@ func (s *scanner) looseNumber(text []byte, n *node, rep uint8) bool {
 	}
 	v, ok := whole(plain)
 	return ok && s.putWhole(v, n, rep)
+}
+
+// changes says whether a number of a class makes another type of a column of whole
+// numbers or decimals that is still to be learned.
+func (n *node) changes(c schema.Class) bool {
+	same := schema.SawInt | schema.SawWideInt
+	switch {
+	case n.fixed:
+		return false
+	case n.written:
+		same = schema.SawInt | schema.SawFloat | schema.SawFraction
+	case n.kind == schema.Decimal:
+		same |= schema.SawDecimal
+	}
+	return c&^same != 0
 }
 
 // looseFloat puts a number into a column of doubles. One that a double rounds is

@@ -131,7 +131,7 @@ func cure(m Misfit, k schema.Kind, saw schema.Class) string {
 		return fmt.Sprintf("batcher schema widen %s string", m.Column)
 	}
 	wider := (schema.ClassOf(k) | saw).Kind()
-	if wider == k || wider == schema.None {
+	if wider == k || wider == schema.None || saw&schema.SawFraction != 0 { // how many digits it needs is not known
 		wider = schema.String
 	}
 	t := schema.Type{Kind: wider}

@@ -88,7 +88,7 @@ func (s *scanner) number(d []byte, i int, n *node, rep, def uint8) int {
 	}
 	if n.kind == schema.Decimal {
 		v, ok := decimal(d[i:end], n.precision, n.scale)
-		if !ok {
+		if !ok || !n.fixed && n.changes(classOfNumber(d[i:end])) {
 			return s.misfit(d, i, n, rep, def)
 		}
 		n.leaf.Decimal(s.row, rep, v)

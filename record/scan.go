@@ -361,8 +361,11 @@ func (s *scanner) misfit(d []byte, i int, n *node, rep, def uint8) int {
 	if n.fixed && s.loosely(d[i:end], n, rep, def) {
 		return end
 	}
-	if !n.fixed && !s.final && (n.kind != schema.None || !n.parent.closed) {
+	if !n.fixed && !s.final && (n.kind != schema.None || n.blank || !n.parent.closed) {
 		return s.fail(surprise, i)
+	}
+	if n.blank && d[i] != '{' && d[i] != '[' {
+		return s.text(d, i, n, rep, def)
 	}
 	s.null(n, rep, def)
 	m := misfit{at: n, reason: wrongType}

@@ -48,7 +48,9 @@ type node struct {
 	closed bool // no field may be added
 	filled bool // some field has a value where its key is missing
 
-	wide bool // Int64: shape knows of values that are not exact in a double
+	wide    bool // Int64: shape knows of values that are not exact in a double
+	blank   bool // None: a column of text, as long as nothing but blank cells comes
+	written bool // Decimal: of fractions that were written as text
 
 	elem    *node // List, Map: the element or value
 	index   int   // List: the element at hand
@@ -208,7 +210,10 @@ func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uin
 		n.leaf = b.filler()
 		n.elem = b.node(n, t.Fields[1], elementOf(seen), rep+1, pins.Element())
 	default:
-		n.leaf = b.filler()
+		if n.leaf = b.filler(); f.Undecided() && !n.fixed {
+			n.kind, n.blank = schema.None, true
+		}
+		n.written = f.Written()
 	}
 	n.leaves = b.columns[first:len(b.columns):len(b.columns)]
 	return n

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"strconv"
 	"unicode/utf8"
 
 	"batcher/record/typed"
@@ -208,6 +209,11 @@ func (p *typedParser) value(c *typed.Cursor, n *node, rep, def uint8) bool {
 		return true
 	case isText:
 		return p.misfit(p.text, 0, n, rep, def) >= 0
+	case v.Tag == typed.Decimal && n.kind == schema.Decimal && !n.written:
+		if d, ok := decimal(p.text, n.precision, n.scale); ok { // of another scale
+			n.leaf.Decimal(p.row, rep, d)
+			return true
+		}
 	}
 	return p.scanner.value(p.text, 0, n, rep, def) >= 0
 }
@@ -248,7 +254,7 @@ func (p *typedParser) plain(v typed.Value, n *node, rep uint8) bool {
 			return true
 		}
 	case schema.Decimal:
-		if v.Tag == typed.Decimal && int(v.Scale) == n.scale && n.precision == schema.MaxDigits {
+		if v.Tag == typed.Decimal && int(v.Scale) == n.scale && n.precision == schema.MaxDigits && !n.written {
 			n.leaf.Decimal(p.row, rep, v.Unscaled())
 			return true
 		}
@@ -421,6 +427,7 @@ func learnPlain(v typed.Value, s *schema.Shape) {
 		} else {
 			s.See(schema.SawInt)
 		}
+		s.Measure(len(strconv.FormatUint(uint64(abs(v.Int)), 10)), 0)
 	case typed.Float:
 		s.See(schema.SawFloat | schema.SawDouble)
 	case typed.Decimal:

@@ -91,7 +91,7 @@ func (f *Field) UnmarshalJSON(b []byte) error {
 	if w.Type == nil {
 		return fmt.Errorf("field %q has no type", w.Name)
 	}
-	*f = Field{w.ID, w.Name, w.Key, *w.Type}
+	*f = Field{ID: w.ID, Name: w.Name, Key: w.Key, Type: *w.Type}
 	return nil
 }
 

@@ -41,6 +41,9 @@ func Evolve(published *Schema, seen *Shape, rules Rules) (*Schema, []Added) {
 			g.leaves = g.rules.MaxLeaves - f.Type.Width()
 			g.grow(&f.Type, at.at[f.Key], f.Name, 1)
 		}
+		if f.untold.saw != 0 {
+			f.untold = at.at[f.Key].seen.untold(f.Type.Kind)
+		}
 	}
 	g.leaves = -1
 	next.Fields = g.add(next.Fields, at, "", 0)
@@ -132,7 +135,11 @@ func (g *grower) admitted(at columns, depth int) []Field {
 		switch {
 		case t.Kind == None:
 		case g.admit(&t, inside.pins):
-			fresh = append(fresh, Field{Key: key, Type: t, Name: inside.pins.name()})
+			f := Field{Key: key, Type: t, Name: inside.pins.name()}
+			if depth == 0 && !inside.pins.Fixed() {
+				f.untold = inside.seen.untold(f.Type.Kind)
+			}
+			fresh = append(fresh, f)
 		case at.first[Fold(key)] != key:
 			refused[key] = true
 		}

@@ -47,7 +47,17 @@ type Field struct {
 	Name string // column name as readers see it, see IsName
 	Key  string // the key in the input that feeds it, as received; "" for reserved and generated ones
 	Type Type
+
+	untold untold // in what Evolve adds; it is not stored
 }
+
+// Undecided says whether the column is text only because nothing else was seen so
+// far in the batch that adds it.
+func (f Field) Undecided() bool { return f.untold.saw&(SawBlank|SawInfinite) != 0 }
+
+// Written says whether the batch that adds the column makes it a decimal because of
+// fractions that were written as text.
+func (f Field) Written() bool { return f.untold.saw&SawFraction != 0 }
 
 // Schema is the shape of one table at one moment.
 type Schema struct {

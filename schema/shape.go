@@ -40,7 +40,7 @@ func (c Class) Kind() Kind {
 		return String
 	}
 	if c &^= SawBlank; c&SawInfinite != 0 {
-		c = c&^SawInfinite | SawFloat
+		c = c&^SawInfinite | SawFloat | SawDouble // no decimal has one
 	}
 	switch c {
 	case SawBool:
@@ -65,7 +65,7 @@ func (c Class) Kind() Kind {
 		return String
 	}
 	if c&SawFraction != 0 {
-		if c&SawDouble != 0 {
+		if c&(SawDouble|SawWideInt|SawDecimal) != 0 {
 			return String
 		}
 		return Decimal
@@ -125,8 +125,8 @@ type Shape struct {
 	times   int64 // objects that had this key
 	settled bool  // the type was decided before: bounds do not apply again
 	named   bool  // objects come from a container that declares their fields
-	whole   int8  // decimals: most digits in front of the point
-	scale   int8  // decimals: most digits behind it
+	whole   int8  // numbers: most digits before the point
+	scale   int8  // numbers: most digits after it
 	fields  map[string]*Shape
 	element *Shape
 
@@ -145,11 +145,28 @@ type Shape struct {
 func (s *Shape) Saw() Class { return s.saw }
 
 // See joins c to the classes seen.
-func (s *Shape) See(c Class) {
-	s.saw |= c
-	if c&SawDecimal != 0 {
-		s.whole = MaxDigits // it was not counted
+func (s *Shape) See(c Class) { s.saw |= c }
+
+// untold is what was seen that the type of a column does not tell, and that decides
+// about what it may become: cells that say nothing, or an infinity, of which alone
+// text is made for want of anything else; fractions of a decimal that were written
+// as text, and how many digits they need.
+type untold struct {
+	saw          Class
+	whole, scale int8
+}
+
+// untold returns what the type k of its column does not tell.
+func (s *Shape) untold(k Kind) untold {
+	switch {
+	case s == nil:
+		return untold{}
+	case s.saw&^(SawBlank|SawInfinite) == 0:
+		return untold{saw: s.saw}
+	case k == Decimal && s.saw&SawFraction != 0:
+		return untold{SawFraction, s.whole, s.scale}
 	}
+	return untold{}
 }
 
 // MaxDigits is how many digits a decimal has at most.
@@ -159,30 +176,33 @@ const MaxDigits = 38
 // behind it, together at most MaxDigits.
 func (s *Shape) SeeDecimal(whole, scale int) {
 	s.saw |= SawDecimal
-	s.whole, s.scale = max(s.whole, int8(whole)), max(s.scale, int8(scale))
+	s.Measure(whole, scale)
 }
 
-// Measure notes how many digits a written number has before the point and after
-// it, in case that its column becomes one of decimals.
+// Measure notes how many digits a number needs before the point and after it, in
+// case that its column becomes one of decimals. Every number is to be measured:
+// the type must not depend on which of them were seen and which already fitted.
 func (s *Shape) Measure(whole, scale int) {
 	s.whole, s.scale = max(s.whole, int8(min(whole, MaxDigits+1))), max(s.scale, int8(min(scale, MaxDigits+1)))
 }
 
-// decimal returns the type for decimals and whole numbers that were seen. It has
-// as many digits as a decimal can have, because a type never grows once it is
-// published; where no decimal takes all of them exactly, it is text.
+// usualScale is that of decimals for written fractions where their digits leave room
+// for it, as in Spark's DecimalType(38,18): what the next batch brings is to fit, too.
+const usualScale = 18
+
+// decimal returns the type for the numbers that were seen. It has as many digits as
+// a decimal can have, because a type never grows once it is published; where no
+// decimal takes all of them exactly, it is text. Whatever fits the decimal that it
+// returns would not have made it another one.
 func (s *Shape) decimal() Type {
-	whole := int(s.whole)
-	if s.saw&SawInt != 0 {
-		whole = max(whole, 16) // 2^53
+	scale := s.scale
+	if s.saw&SawFraction != 0 {
+		scale = max(scale, min(usualScale, MaxDigits-s.whole))
 	}
-	if s.saw&SawWideInt != 0 {
-		whole = max(whole, 19) // 2^63
-	}
-	if whole+int(s.scale) > MaxDigits {
+	if s.whole+scale > MaxDigits {
 		return Type{Kind: String}
 	}
-	return Type{Kind: Decimal, Precision: MaxDigits, Scale: s.scale}
+	return Type{Kind: Decimal, Precision: MaxDigits, Scale: scale}
 }
 
 // SeeStruct notes a struct whose fields its container declares, as SeeObject
@@ -285,6 +305,22 @@ func (s *Shape) Settle(t *Schema) {
 	s.Rank(t)
 }
 
+// SettleLearned is Settle for a schema that Evolve returned for the same batch, whose
+// new columns may still widen: they stand for no more than was seen of them.
+func (s *Shape) SettleLearned(t *Schema) {
+	for _, f := range t.Fields {
+		switch {
+		case f.Key == "":
+		case f.untold.saw != 0:
+			s.field(f.Key).See(f.untold.saw)
+			s.field(f.Key).Measure(int(f.untold.whole), int(f.untold.scale))
+		default:
+			s.field(f.Key).settle(f.Type)
+		}
+	}
+	s.Rank(t)
+}
+
 // SettlePins makes the types that the pins declare the least that the shape
 // stands for, as Settle does for published ones.
 func (s *Shape) SettlePins(p *Pinned) {
@@ -316,9 +352,6 @@ func (s *Shape) SettleJSON() { s.settle(Type{Kind: JSON}) }
 
 func (s *Shape) settle(t Type) {
 	s.saw |= ClassOf(t.Kind)
-	if t.Kind == Decimal && t.Scale > 0 {
-		s.saw = s.saw&^SawDecimal | SawFraction // of written numbers or of a container's decimals
-	}
 	switch t.Kind {
 	case JSON:
 		s.fields, s.folds, s.element, s.settled = nil, nil, nil, false
