@@ -2,6 +2,7 @@ package record
 
 import (
 	"math"
+	"slices"
 
 	"batcher/record/typed"
 	"batcher/schema"
@@ -21,9 +22,16 @@ const unfolded = -1
 // folding is what a node knows of keys that are no field's.
 type folding struct {
 	first  map[string]int32 // of fields: by what their keys have in common
-	known  map[string]int32 // fields by key, or unfolded
+	known  map[string]spelling
+	own    []expected       // what is expected of fields, once other spellings were; nil before
 	owners map[int32]string // with care: by field the key that has it
 	barred keySet           // with care: keys whose field another key has
+}
+
+// spelling is a key that is no field's: that of a field in another case, or unfolded.
+type spelling struct {
+	field  int32
+	expect expected
 }
 
 // use is a key that was read as that of another field.
@@ -32,33 +40,50 @@ type use struct {
 	key string
 }
 
-// folded returns the field that has a key which is no field's.
+// spelled returns the field that has a key, in whatever case.
+func (s *scanner) spelled(n *node, key []byte) (field int32, ok bool) {
+	if field, ok = n.byKey[string(key)]; !ok {
+		return s.folded(n, key)
+	}
+	if n.folds.own != nil {
+		n.keys[field] = n.folds.own[field]
+	}
+	return field, true
+}
+
+// folded returns the field that has a key which is no field's. Without care that
+// spelling is the one that is expected from then on.
 func (s *scanner) folded(n *node, key []byte) (field int32, ok bool) {
-	field, known := n.folds.known[string(key)]
+	as, known := n.folds.known[string(key)]
 	if !known {
-		field = n.fold(string(key))
-		if len(n.folds.known) < maxFolded {
-			n.folds.known[string(key)] = field
+		if as.field = n.fold(string(key)); as.field != unfolded {
+			as.expect = expect(string(key))
 		}
-		if field != unfolded && n.shape != nil {
+		if len(n.folds.known) < maxFolded {
+			n.folds.known[string(key)] = as
+		}
+		if as.field != unfolded && n.shape != nil {
 			s.uses = append(s.uses, use{n, string(key)})
 		}
 	}
-	if field == unfolded {
+	if as.field == unfolded {
 		return 0, false
 	}
 	if s.careful {
-		if _, barred := n.folds.barred[string(key)]; barred {
-			return 0, false
-		}
+		_, barred := n.folds.barred[string(key)]
+		return as.field, !barred
 	}
-	return field, true
+	if n.folds.own == nil {
+		n.folds.own = slices.Clone(n.keys)
+	}
+	n.keys[as.field] = as.expect
+	return as.field, true
 }
 
 // fold finds the field of a key that is no field's, or unfolded.
 func (n *node) fold(key string) int32 {
 	if n.folds.first == nil {
-		n.folds.first, n.folds.known = make(map[string]int32, len(n.byKey)), map[string]int32{}
+		n.folds.first, n.folds.known = make(map[string]int32, len(n.byKey)), map[string]spelling{}
 		for other, f := range n.byKey {
 			fold := schema.Fold(other)
 			if first, has := n.folds.first[fold]; n.fields[f].kind != schema.None && (!has || f < first) {
@@ -78,6 +103,7 @@ func (n *node) fold(key string) int32 {
 func (s *scanner) unused() {
 	for _, u := range s.uses {
 		delete(u.at.folds.known, u.key)
+		u.at.unturn()
 	}
 	s.uses = s.uses[:0]
 }
@@ -98,8 +124,16 @@ func (s *scanner) twice(n *node, i int) int {
 	return s.fail(duplicateKey, i)
 }
 
+// unturn has the fields' own keys expected again.
+func (n *node) unturn() {
+	if n.folds.own != nil {
+		n.keys, n.folds.own = n.folds.own, nil
+	}
+}
+
 // part begins to look for keys that meet in an object.
 func (n *node) part() {
+	n.unturn()
 	n.folds.owners, n.folds.barred = map[int32]string{}, keySet{}
 }
 

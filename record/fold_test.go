@@ -163,3 +163,22 @@ func TestNotes_PinsThatMatchNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestFold_SpellingsThatChange: what is expected follows the records, without a loss
+// where spellings alternate, meet, or stand in records that are no rows.
+func TestFold_SpellingsThatChange(t *testing.T) {
+	table := published(t, field(17, "id", `"int64"`)+","+field(18, "n", `"int64"`))
+	var text strings.Builder
+	for i := range 50 {
+		text.WriteString([]string{`{"ID":1,"N":2}`, `{"id":1,"n":2}`, `{"ID":1,"N":2`, `{"Id":1,"n":2,"N":3}`, `{"ID":1,"ID":1}`}[i%5] + "\n")
+	}
+	out := decode(t, record.Options{Table: table, Rules: schema.Rules{Contract: schema.DiscardValue}}, input{"o", text.String()})
+	if len(out.rows) != 30 || len(out.dead) != 20 {
+		t.Fatalf("%d rows, %d dead letters", len(out.rows), len(out.dead))
+	}
+	for _, row := range out.rows {
+		if user(row) != `{"id":1,"n":2}` {
+			t.Errorf("row %s", row)
+		}
+	}
+}

@@ -107,6 +107,9 @@ func (s *scanner) scan(d []byte) bool {
 		s.noObject(d, i)
 		return false
 	}
+	if s.careful {
+		s.look(d, i, s.root)
+	}
 	if i = s.object(d, i, s.root, 0); i < 0 {
 		return false
 	}
@@ -152,9 +155,6 @@ func (s *scanner) noObject(d []byte, i int) {
 func (s *scanner) object(d []byte, i int, n *node, rep uint8) int {
 	if n.depth >= s.maxDepth {
 		return s.tooDeep(i)
-	}
-	if s.careful {
-		s.look(d, i, n)
 	}
 	n.epoch++
 	count, prev := 0, len(n.fields)
@@ -244,8 +244,8 @@ func (s *scanner) key(d []byte, i int, n *node, prev int) (field, next int) {
 		return -1, s.syntax(colon)
 	}
 	f, ok := n.byKey[string(key)]
-	if !ok {
-		f, ok = s.folded(n, key)
+	if !ok || n.folds.own != nil {
+		f, ok = s.spelled(n, key)
 	}
 	if !ok {
 		return -1, s.unknown(d, space(d, colon+1), n, key)
@@ -324,6 +324,9 @@ func (s *scanner) value(d []byte, i int, n *node, rep, def uint8) int {
 		return end
 	case schema.Struct:
 		if d[i] == '{' {
+			if s.careful {
+				s.look(d, i, n)
+			}
 			return s.object(d, i, n, rep)
 		}
 	case schema.List:

@@ -23,7 +23,6 @@ type node struct {
 	parent           *node
 	shape            *schema.Shape // nil where nothing is to be learned
 	fixed            bool          // published or pinned: the type never changes
-	met              bool          // some header has it; for objects the struct around it knows
 	pinned           bool          // the type was declared: text of a container is read as it says
 	sealed           bool          // it lies in a map, whose type never grows
 	listed           bool          // Struct: keys without a column are asked for, though they may have none
@@ -41,7 +40,6 @@ type node struct {
 	fields []*node
 	keys   []expected
 	byKey  map[string]int32
-	folds  folding
 	next   []int32
 	seen   []uint64 // epoch in which the field was seen
 	epoch  uint64
@@ -56,6 +54,9 @@ type node struct {
 	index   int   // List: the element at hand
 	key     string
 	mapKeys keySet
+
+	folds folding
+	met   bool // some header has it; of objects the struct around it knows
 }
 
 // builder makes the tree for one schema. Fillers are kept from tree to tree by
