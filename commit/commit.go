@@ -6,7 +6,8 @@
 // crashes and lost answers.
 //
 // Invariants:
-//   - a slot is only ever written with IfAbsent, and never deleted;
+//   - a slot is only ever written with IfAbsent, and never deleted but with all of
+//     its chain, once that has an end (kind drop);
 //   - the same bytes go to the same slot until it is known to be occupied, and
 //     nothing goes to seq+1 before seq has a known occupant;
 //   - nothing is concluded from an absent slot, and nothing is deleted on an
@@ -33,6 +34,8 @@ import (
 var (
 	// ErrNoChain says that the pipeline has no manifest yet.
 	ErrNoChain = errors.New("no chain")
+	// ErrDropped says that the pipeline is being deleted and that not all of it is gone.
+	ErrDropped = errors.New("the pipeline is dropped, and not all of it is deleted yet")
 	// ErrDamaged says that the chain is damaged or forked. Nothing was written
 	// on top of it and nothing must be.
 	ErrDamaged = errors.New("chain damaged")
@@ -173,6 +176,15 @@ func (l *Log) Slot(ctx context.Context, seq manifest.Seq) (manifest.Snapshot, er
 		return manifest.Snapshot{}, err
 	}
 	return manifest.Snapshot{Manifest: o.m, SHA256: o.sum}, nil
+}
+
+// Holds says whether a slot still has the manifest that was seen there.
+func (l *Log) Holds(ctx context.Context, s manifest.Snapshot) (bool, error) {
+	o, err := l.getSlot(ctx, s.Manifest.Seq)
+	if errors.Is(err, object.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && o.sum == s.SHA256, err
 }
 
 // Confirm reads the head's own slot again and fails with ErrDamaged if it holds

@@ -67,6 +67,7 @@ type Decision struct {
 // Decide says what a proposal may do on a head. It is pure: the same facts give
 // the same decision. The order of the rules matters:
 //  1. generation: after a rewind nothing of an older generation may commit;
+//     Nor may anything after the end of a chain;
 //  2. floor: below it files of the attempt may be deleted already. Both hold on
 //     every proposal, the first included;
 //  3. ranges: what a rival consumed is not consumed again. All covered is a
@@ -84,6 +85,9 @@ type Decision struct {
 func Decide(f Facts) Decision {
 	if f.Head.Generation != f.Base.Generation {
 		return Decision{Abort, fmt.Sprintf("generation is %d, the attempt began in %d", f.Head.Generation, f.Base.Generation)}
+	}
+	if f.Head.Kind == manifest.Drop {
+		return Decision{Abort, fmt.Sprintf("manifest %d ends the chain: the pipeline is dropped", f.Head.Seq)}
 	}
 	if f.Base.Seq < f.Head.GCFloor {
 		return Decision{Abort, belowFloor(f.Base, f.Head)}

@@ -71,26 +71,50 @@ func (l *Log) Create(ctx context.Context, g Genesis) (manifest.Snapshot, error) 
 // Join binds tables to a pipeline that has consumed nothing yet, and of which they are
 // no part so far: its pipeline file names others now. The next manifest brings them in.
 func (l *Log) Join(ctx context.Context, tables ...string) error {
-	body, err := l.read(ctx, l.layout.Format(), maxHint)
+	id, err := l.ID(ctx)
 	if err != nil {
-		return fmt.Errorf("get %s: %w", l.layout.Format(), err)
-	}
-	f, err := manifest.DecodeFormat(body)
-	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrDamaged, l.layout.Format(), err)
+		return err
 	}
 	for _, name := range slices.Sorted(slices.Values(tables)) {
 		for info, err := range l.store.List(ctx, name+"/_delta_log/", object.Shallow) {
 			if err != nil {
 				return fmt.Errorf("look for a foreign Delta log of table %q: %w", name, err)
 			}
-			return fmt.Errorf("%w: table %q already has a Delta log (%s) that pipeline %s did not write", ErrForeign, name, info.Key, f.Pipeline)
+			return fmt.Errorf("%w: table %q already has a Delta log (%s) that pipeline %s did not write", ErrForeign, name, info.Key, id)
 		}
-		if err := l.Claim(ctx, name, f.Pipeline); err != nil {
+		if err := l.Claim(ctx, name, id); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ID is the pipeline id of the genesis, as claims name it. object.ErrNotFound says that
+// there is none.
+func (l *Log) ID(ctx context.Context) (string, error) {
+	body, err := l.read(ctx, l.layout.Format(), maxHint)
+	if err != nil {
+		return "", fmt.Errorf("get %s: %w", l.layout.Format(), err)
+	}
+	f, err := manifest.DecodeFormat(body)
+	if err != nil {
+		return "", fmt.Errorf("%w: %s: %w", ErrDamaged, l.layout.Format(), err)
+	}
+	return f.Pipeline, nil
+}
+
+// Owner is the id of the pipeline that a table is bound to. object.ErrNotFound says that
+// it is to none.
+func (l *Log) Owner(ctx context.Context, table string) (string, error) {
+	body, err := l.read(ctx, manifest.Claim(table), maxHint)
+	if err != nil {
+		return "", fmt.Errorf("get %s: %w", manifest.Claim(table), err)
+	}
+	c, err := manifest.DecodeClaim(body)
+	if err != nil {
+		return "", fmt.Errorf("%w: %s: %w", ErrDamaged, manifest.Claim(table), err)
+	}
+	return c.Pipeline, nil
 }
 
 // putFormat writes the object that gives the pipeline its id, once.

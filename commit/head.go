@@ -16,14 +16,27 @@ const maxHint = 4 << 10
 // the next one, then gallop and bisect. With a fresh hint that is three GETs
 // however long the chain. A head that is stale by the time it is used is
 // harmless. It fails with ErrNoChain before genesis, and with ErrDamaged when
-// the hint is ahead of the chain or does not fit it.
+// the hint is ahead of the chain or does not fit it, and with ErrDropped where the
+// pipeline is being deleted.
 func (l *Log) Head(ctx context.Context) (manifest.Snapshot, error) {
+	head, err := l.Last(ctx)
+	if err == nil && head.Manifest.Kind == manifest.Drop {
+		return manifest.Snapshot{}, fmt.Errorf("pipeline %s: %w", l.layout.Pipeline, ErrDropped)
+	}
+	return head, err
+}
+
+// Last is Head for whoever deletes a pipeline: it also returns the manifest that ends a
+// chain. ErrDropped says that only the hint is left.
+func (l *Log) Last(ctx context.Context) (manifest.Snapshot, error) {
 	start, hinted, err := l.getHint(ctx)
 	if err != nil {
 		return manifest.Snapshot{}, err
 	}
 	o, err := l.getSlot(ctx, start.Seq)
 	switch {
+	case errors.Is(err, object.ErrNotFound) && start.Dropped:
+		return manifest.Snapshot{}, fmt.Errorf("pipeline %s: %w", l.layout.Pipeline, ErrDropped)
 	case errors.Is(err, object.ErrNotFound) && hinted:
 		return manifest.Snapshot{}, fmt.Errorf("%w: the hint names manifest %d, which is absent (I12)", ErrDamaged, int64(start.Seq))
 	case errors.Is(err, object.ErrNotFound):
@@ -103,6 +116,33 @@ func (l *Log) getHint(ctx context.Context) (manifest.HintFile, bool, error) {
 		return manifest.HintFile{}, false, fmt.Errorf("%w: hint: %w", ErrDamaged, err)
 	}
 	return h, true, nil
+}
+
+// PutDropped has the hint say that the chain ends with a manifest of kind drop, before
+// that and the others are deleted. Unlike PutHint it must not fail.
+func (l *Log) PutDropped(ctx context.Context, end manifest.Snapshot) error {
+	body, err := manifest.EncodeHint(manifest.HintFile{Format: manifest.Format, Seq: end.Manifest.Seq, SHA256: end.SHA256, Dropped: true})
+	if err != nil {
+		return err
+	}
+	if _, err := l.store.Put(ctx, l.layout.Hint(), body, object.Always); err != nil {
+		return fmt.Errorf("put hint: %w", err)
+	}
+	return nil
+}
+
+// Orphaned says whether there is a hint whose manifest is not there, as after the end of
+// a pipeline that was deleted.
+func (l *Log) Orphaned(ctx context.Context) (bool, error) {
+	h, hinted, err := l.getHint(ctx)
+	if err != nil || !hinted {
+		return false, err
+	}
+	_, err = l.getSlot(ctx, h.Seq)
+	if errors.Is(err, object.ErrNotFound) {
+		return true, nil
+	}
+	return false, err
 }
 
 // PutHint writes the advisory hint. It is best effort: a failure costs the next

@@ -72,6 +72,8 @@ func checkLink(p *Snapshot, m *Manifest) (string, string) {
 		return broken("I1", "seq %d follows %d", m.Seq, h.Seq)
 	case m.Kind == Genesis:
 		return broken("I1", "a second genesis")
+	case h.Kind == Drop:
+		return broken("I1", "a manifest follows the end of the chain at %d", h.Seq)
 	case m.Parent == nil || m.Parent.Seq != h.Seq || m.Parent.Attempt != h.Attempt || m.Parent.SHA256 != p.SHA256:
 		return broken("I2", "parent is %+v, the manifest before has seq %d attempt %s sha256 %s", m.Parent, h.Seq, h.Attempt, p.SHA256)
 	case m.Pipeline != h.Pipeline && m.Kind != Adopt:

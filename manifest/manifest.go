@@ -49,6 +49,7 @@ const (
 	Expire    Kind = "expire"
 	Gap       Kind = "gap"
 	Rewind    Kind = "rewind"
+	Drop      Kind = "drop" // nothing follows it: the pipeline is being deleted
 )
 
 // SHA256 is the hash of an object's bytes; 64 hex digits in JSON.

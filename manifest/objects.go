@@ -29,6 +29,9 @@ type HintFile struct {
 	Format int    `json:"format"`
 	Seq    Seq    `json:"seq"`
 	SHA256 SHA256 `json:"sha256"` // of the manifest's bytes
+	// Dropped says that the pipeline is deleted, and that the manifest, which is of kind
+	// drop, and all others may be gone.
+	Dropped bool `json:"dropped,omitempty"`
 }
 
 // EncodeManifest gives the bytes of a slot. It refuses a manifest over MaxBytes

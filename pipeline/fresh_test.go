@@ -65,7 +65,7 @@ func TestOfTwoRunsThatBeginWithOtherSettingsOneIsRefused(t *testing.T) {
 	}
 }
 
-// calling calls f before each Get, Put and List.
+// calling calls f before each call.
 type calling struct {
 	object.Store
 	f func()
@@ -86,4 +86,9 @@ func (c calling) Put(ctx context.Context, key string, body []byte, cond object.C
 func (c calling) List(ctx context.Context, prefix string, depth object.Depth) iter.Seq2[object.Info, error] {
 	c.f()
 	return c.Store.List(ctx, prefix, depth)
+}
+
+func (c calling) Delete(ctx context.Context, key string) error {
+	c.f()
+	return c.Store.Delete(ctx, key)
 }

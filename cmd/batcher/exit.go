@@ -94,6 +94,7 @@ var rules = []struct {
 	{waits(nil), exitGap, "all others are committed; restore or permit these, or leave them out with source.files.exclude, or set source.files.on_unreadable: quarantine"},
 	{isA[*panicError], exitBug, "please report it with the lines above; committed batches stand, and it is safe to run again"},
 	{isA[config.Errors], exitConfig, ""},
+	{is(commit.ErrDropped), exitGap, "batcher drop --confirm deletes the rest; then it may begin anew"},
 	{is(commit.ErrDamaged), exitDamaged, "nothing was written; batcher verify says more"},
 	{isA[*delta.BeyondError], exitUnavailable, "copy the table to another name, or take its _delta_log away by hand and publish it anew"},
 	{isA[*delta.UnshownError], exitUsage, "batcher publish brings the tables up; ddl duckdb --no-extension reads the files of any manifest"},

@@ -32,6 +32,7 @@ type verbs struct {
 	GC      func(context.Context, *call, gcOptions) error
 	Fence   func(context.Context, *call, confirmation) error
 	Adopt   func(context.Context, *call, confirmation) error
+	Drop    func(context.Context, *call, confirmation) error
 	Rewind  func(context.Context, *call, rewindOptions) error
 	Expire  func(context.Context, *call, expireOptions) error
 }

@@ -46,6 +46,7 @@ func wired() verbs {
 		GC:       collect,
 		Fence:    fence,
 		Adopt:    adopt,
+		Drop:     drop,
 		Rewind:   rewind,
 		Expire:   expire,
 	}
