@@ -11,6 +11,7 @@ import (
 	"batcher/commit"
 	"batcher/manifest"
 	"batcher/object"
+	"batcher/source/files"
 )
 
 // find lists the slots, holds the hint against them, and reads the last manifest
@@ -349,6 +350,14 @@ func (w *walk) counts(m *manifest.Manifest) {
 	}
 }
 
+// sourceOf is the source as it was when a manifest was made: it may have moved since.
+func (w *walk) sourceOf(m *manifest.Manifest) *files.Source {
+	if at := m.Config.Source; at != "" && at != w.Source.Location() {
+		return w.Source.At(at)
+	}
+	return w.Source
+}
+
 // identities proves that the consumed set holds just the objects that the ranges
 // completed: the sum of their identity hashes has to follow from the parent's.
 // What was found broken is not reported again above.
@@ -357,11 +366,12 @@ func (w *walk) identities(before, m *manifest.Manifest) {
 	if f == nil || w.Source == nil {
 		return
 	}
+	at := w.sourceOf(m)
 	if was := before.Progress.Files; was != nil {
 		for _, o := range was.Open {
 			for _, g := range m.Gaps {
 				if g.Key == o.Key {
-					w.sum = w.sum.Sub(o.Was).Add(w.Source.Identity(o.Key, o.ETag, o.Size))
+					w.sum = w.sum.Sub(o.Was).Add(at.Identity(o.Key, o.ETag, o.Size))
 				}
 			}
 		}
@@ -369,12 +379,12 @@ func (w *walk) identities(before, m *manifest.Manifest) {
 	if m.Batch != nil {
 		for i := range m.Batch.Ranges.Items {
 			if x := &m.Batch.Ranges.Items[i]; x.Last {
-				w.sum = w.sum.Sub(x.Was).Add(w.Source.Identity(x.Key, x.ETag, x.Size))
+				w.sum = w.sum.Sub(x.Was).Add(at.Identity(x.Key, x.ETag, x.Size))
 			}
 		}
 		for i := range m.Batch.Touched.Items {
 			x := &m.Batch.Touched.Items[i]
-			w.sum = w.sum.Sub(x.Was).Add(w.Source.Identity(x.Key, x.ETag, x.Size))
+			w.sum = w.sum.Sub(x.Was).Add(at.Identity(x.Key, x.ETag, x.Size))
 		}
 	}
 	if f.Sum != w.sum {

@@ -66,9 +66,9 @@ func (w *walk) named(m *manifest.Manifest, x *source.Range, taken fate) {
 	if w.Source == nil {
 		return
 	}
-	want := w.Source.Name(x.Key, x.ETag, x.Size, x.Modified)
+	want := w.sourceOf(m).Name(x.Key, x.ETag, x.Size, x.Modified)
 	if taken == stays && !x.Was.IsZero() {
-		want = w.Source.AppendedName(x.Key, x.ETag, x.Size, x.Modified)
+		want = w.sourceOf(m).AppendedName(x.Key, x.ETag, x.Size, x.Modified)
 	}
 	if x.Source() != want {
 		w.violation("I14", m.Seq, "object %q is read under the name %q, want %q", x.Key, x.Source(), want)

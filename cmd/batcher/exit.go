@@ -189,6 +189,9 @@ func cureFor(err error) string {
 		return cmp.Or(declarations[budget.Code], "see whether source.files.format is right") +
 			"; batcher init proposes settings, and run --accept-bad takes the records as they are"
 	}
+	if changed, ok := errors.AsType[*manifest.MismatchError](err); ok && changed.Key == "source.files.path" {
+		return "if the same objects have moved there, batcher adopt --source takes them over; else give the pipeline another name, or put the setting back"
+	}
 	switch {
 	case errors.As(err, &pin) && pin.Widen:
 		return fmt.Sprintf("put the setting back, or bring the column there: batcher schema widen %s %s", pin.Column, pin.Want)

@@ -69,7 +69,10 @@ func fence(ctx context.Context, c *call, o confirmation) error {
 }
 
 // adopt is the verb adopt.
-func adopt(ctx context.Context, c *call, o confirmation) error {
+func adopt(ctx context.Context, c *call, o adoptOptions) error {
+	if o.Source {
+		return adoptSource(ctx, c, o.confirmation)
+	}
 	r, head, err := repairs(ctx, c)
 	was := ""
 	if err == nil {

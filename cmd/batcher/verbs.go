@@ -31,7 +31,7 @@ type verbs struct {
 	Publish func(context.Context, *call, publishOptions) error
 	GC      func(context.Context, *call, gcOptions) error
 	Fence   func(context.Context, *call, confirmation) error
-	Adopt   func(context.Context, *call, confirmation) error
+	Adopt   func(context.Context, *call, adoptOptions) error
 	Drop    func(context.Context, *call, confirmation) error
 	Rewind  func(context.Context, *call, rewindOptions) error
 	Expire  func(context.Context, *call, expireOptions) error

@@ -2,10 +2,8 @@ package files
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -30,6 +28,7 @@ type suspect struct {
 
 // suspects keeps each key once, in its latest form.
 type suspects struct {
+	limit   int
 	entries map[source.Hash]suspect
 	beyond  int64
 }
@@ -39,7 +38,7 @@ func (s *suspects) add(c candidate, old Entry) {
 	held, again := s.entries[c.key]
 	switch {
 	case again && !c.info.Modified.After(held.info.Modified):
-	case !again && len(s.entries) == maxSuspects:
+	case !again && len(s.entries) == s.limit:
 		s.beyond++
 	default:
 		s.entries[c.key] = suspect{candidate: c, old: old}
@@ -54,6 +53,10 @@ func (p *planner) settleChanged(ctx context.Context) error {
 	for i := range ordered {
 		c := &ordered[i]
 		if p.set.passed[c.identity] {
+			continue
+		}
+		if was := p.source.cfg.formerly; was != "" && c.old.Identity == p.source.At(was).Identity(c.info.Key, c.info.ETag, c.info.Size) {
+			p.touched(c, c.old.Content)
 			continue
 		}
 		content, err := p.content(ctx, c, budget)
@@ -72,9 +75,7 @@ func (p *planner) settleChanged(ctx context.Context) error {
 		case err != nil && !errors.Is(err, errBudget):
 			return err
 		case !content.IsZero() && content == c.old.Content:
-			p.plan.Touched = append(p.plan.Touched, Touched{
-				Key: c.info.Key, ETag: c.info.ETag, Size: c.info.Size, Modified: c.info.Modified, Content: content, Was: c.old.Identity,
-			})
+			p.touched(c, content)
 		default:
 			if err := p.report(c); err != nil {
 				return err
@@ -86,6 +87,13 @@ func (p *planner) settleChanged(ctx context.Context) error {
 		p.plan.Lag.Objects += p.changed.beyond
 	}
 	return nil
+}
+
+// touched notes that a consumed object has another identity around the same content.
+func (p *planner) touched(c *suspect, content source.Hash) {
+	p.plan.Touched = append(p.plan.Touched, Touched{
+		Key: c.info.Key, ETag: c.info.ETag, Size: c.info.Size, Modified: c.info.Modified, Content: content, Was: c.old.Identity,
+	})
 }
 
 // report counts a changed object, and plans it if it is to be consumed.
@@ -152,16 +160,10 @@ func (p *planner) content(ctx context.Context, c *suspect, budget *rehash) (sour
 	if err := budget.take(c.info.Size, p.source.cfg.OnChange); err != nil {
 		return source.Hash{}, err
 	}
-	r, err := p.source.Open(ctx, Object{Info: c.info})
+	content, err := p.source.hash(ctx, Object{Info: c.info})
 	if err != nil {
 		return source.Hash{}, err
 	}
-	defer r.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, r); err != nil {
-		return source.Hash{}, fmt.Errorf("hash %s: %w", c.info.Key, err)
-	}
-	content := source.Hash(h.Sum(nil)[:16])
 	if len(p.set.contents) < maxSuspects {
 		p.set.contents[c.identity] = content
 	}

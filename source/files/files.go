@@ -76,6 +76,7 @@ type Config struct {
 	OnChange   OnChange // "" means SkipChanged
 	OnGap      OnGap    // "" means FailGap
 	MaxObjects int      // objects in one plan at most, the oldest; 0 means DefaultMaxObjects
+	formerly   string   // location that entries were consumed at, see Source.From
 	Rehash     int64    // bytes one plan may read to tell touched from changed; 0: DefaultRehash, <0: none
 }
 

@@ -87,7 +87,10 @@ func (p *planner) reset() {
 	p.plan = &Plan{Full: full}
 	p.all, p.old, p.others, p.passed = tally{}, tally{}, false, 0
 	p.fresh = oldest{limit: p.source.cfg.MaxObjects}
-	p.changed = suspects{entries: make(map[source.Hash]suspect)}
+	p.changed = suspects{limit: maxSuspects, entries: make(map[source.Hash]suspect)}
+	if p.source.cfg.formerly != "" {
+		p.changed.limit = maxMoved
+	}
 }
 
 // choose decides what to list and which segments that needs.
