@@ -56,6 +56,15 @@ func (s *scanner) fill(text []byte, n *node) (ok bool) {
 			n.leaf.Float64(s.row, 0, v)
 			return true
 		}
+	case schema.Decimal:
+		if end, _ := number(text, 0); n.fixed && end == len(text) && end > 0 {
+			var v [16]byte
+			if v, ok = decimal(text, n.precision, n.scale); ok {
+				n.leaf.Decimal(s.row, 0, v)
+			}
+		}
+	case schema.Timestamp:
+		ok = s.cellInstant(text, n, 0)
 	case schema.Bool:
 		if ok = string(text) == "true" || string(text) == "false"; ok {
 			n.leaf.Bool(s.row, 0, uint8(5-len(text)))

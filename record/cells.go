@@ -254,11 +254,22 @@ func (p *csvParser) observe(_ *record, _ when) {
 			continue
 		}
 		if child := l.root.SeeKey(p.keys[i], rootKeys(l.rules)); child != nil {
-			class := p.class(text)
-			if child.See(class); class&sawMeasured != 0 {
-				measure(child, p.written(text))
-			}
+			p.learn(child, text)
 		}
+	}
+}
+
+// learn joins a cell to what was seen under its key.
+func (p *csvParser) learn(s *schema.Shape, text []byte) {
+	class, whole, scale, ok := plainFigure(text)
+	if ok && (class == schema.SawInt || p.dialect.Decimal == '.') {
+		s.See(class)
+		s.Measure(whole, scale)
+		return
+	}
+	class = p.class(text)
+	if s.See(class); class&sawMeasured != 0 {
+		measure(s, p.written(text))
 	}
 }
 

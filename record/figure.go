@@ -73,7 +73,7 @@ func (f *figure) zero() bool {
 
 // significant are the digits from the first to the last that is not zero, and
 // scale says how many of them are after the point; it is negative where zeros
-// follow them before the point. Zero has no digits.
+// follow them before the point. The number is not zero.
 func (f *figure) significant() (number []byte, scale int) {
 	number = f.before
 	if len(f.after) > 0 {
@@ -101,12 +101,12 @@ func (f *figure) size() (whole, scale int) {
 // plain is the number as digits with a point among them, without exponent and
 // needless zeros, if it has so few digits.
 func (f *figure) plain(wholeDigits, scaleDigits int) ([]byte, bool) {
+	if f.zero() {
+		return []byte{'0'}, true // however far the point is
+	}
 	number, scale := f.significant()
 	if len(number)-scale > wholeDigits || scale > scaleDigits {
 		return nil, false
-	}
-	if len(number) == 0 {
-		return []byte{'0'}, true
 	}
 	var out []byte
 	if f.negative {
@@ -151,7 +151,7 @@ func blank(text []byte) bool {
 		return false
 	}
 	switch string(text) {
-	case "", "NULL", "null", "Null", "NA", "N/A", "n/a", "#N/A", "<NA>", "None", "none", "nil", "NaT", `\N`:
+	case "", "NULL", "null", "Null", "NA", "N/A", "n/a", "#N/A", "<NA>", "None", "nil", "NaT", `\N`:
 		return true
 	}
 	return isNaN(text)
@@ -211,6 +211,16 @@ func classOfCell(text []byte) schema.Class {
 	if len(text) > len("infinity")+1 {
 		return classOfString(text)
 	}
+	return classOfWord(text)
+}
+
+// classOfWord classifies short text that is no number.
+func classOfWord(text []byte) schema.Class {
+	switch text[0] {
+	case 't', 'T', 'f', 'F', 'i', 'I', 'n', 'N', '-', '#', '<', '\\':
+	default:
+		return schema.SawText // as all words below begin
+	}
 	if _, ok := truth(text, false); ok {
 		return schema.SawBool
 	}
@@ -221,6 +231,34 @@ func classOfCell(text []byte) schema.Class {
 		return schema.SawBlank
 	}
 	return schema.SawText
+}
+
+// plainFigure classifies and measures the numbers that most cells are: up to 15
+// digits, with a point between them or none.
+func plainFigure(text []byte) (class schema.Class, whole, scale int, ok bool) {
+	from := 0
+	if len(text) > 0 && text[0] == '-' {
+		from = 1
+	}
+	i := digits(text, from)
+	whole = i - from
+	if whole == 0 || whole > 15 || text[from] == '0' && whole > 1 {
+		return 0, 0, 0, false
+	}
+	if text[from] == '0' {
+		whole = 0
+	}
+	if i == len(text) {
+		return schema.SawInt, whole, 0, whole+1 > from // not -0
+	}
+	end := digits(text, i+1)
+	if text[i] != '.' || end < len(text) || end == i+1 || end-from > 16 {
+		return 0, 0, 0, false
+	}
+	for scale = end - i - 1; scale > 0 && text[i+scale] == '0'; {
+		scale--
+	}
+	return schema.SawFloat, whole, scale, true
 }
 
 func classOfFigure(f *figure, text []byte) schema.Class {
@@ -246,7 +284,14 @@ const sawMeasured = schema.SawInt | schema.SawWideInt | schema.SawDecimal | sche
 
 // measure tells a shape how many digits a number needs.
 func measure(s *schema.Shape, text []byte) {
-	if f, ok := figureOf(trimmed(text)); ok {
+	text = trimmed(text)
+	from := 0
+	if len(text) > 0 && text[0] == '-' {
+		from = 1
+	}
+	if digits(text, from) == len(text) && from < len(text) && text[from] != '0' {
+		s.Measure(len(text)-from, 0)
+	} else if f, ok := figureOf(text); ok {
 		s.Measure(f.size())
 	}
 }

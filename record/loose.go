@@ -137,11 +137,10 @@ func looseDate(text []byte, declared bool) (days int32, ok bool) {
 		return days, ok
 	}
 	if len(text) > 10 {
-		switch string(bytes.ToUpper(text[10:])) {
-		case "T00:00:00", " 00:00:00", "T00:00:00Z", " 00:00:00Z", "T00:00", " 00:00", "T00:00:00.000Z", "T00:00:00.000", " 00:00:00.000", "T00:00:00+00:00", " 00:00:00+00:00", " 00:00:00+00", " 00:00:00 UTC":
-			return date(text[:10])
+		if !midnight(text[10:]) {
+			return 0, false
 		}
-		return 0, false
+		return date(text[:10])
 	}
 	parts := bytes.Split(text, []byte{'-'})
 	if len(parts) != 3 || len(parts[0]) != 4 {
@@ -156,6 +155,22 @@ func looseDate(text []byte, declared bool) (days int32, ok bool) {
 		padded = append(padded, part...)
 	}
 	return date(padded)
+}
+
+// midnight says whether text after a date is the beginning of that day, in UTC or
+// without a zone, as programs write it that know no dates without a time.
+func midnight(text []byte) bool {
+	if text[0] != 'T' && text[0] != ' ' || !bytes.HasPrefix(text[1:], []byte("00:00")) {
+		return false
+	}
+	text = text[6:]
+	if rest, ok := bytes.CutPrefix(text, []byte(":00")); ok {
+		if text = rest; len(text) > 1 && text[0] == '.' && text[1] == '0' {
+			text = bytes.TrimLeft(text[1:], "0")
+		}
+	}
+	offset, ok := zone(text)
+	return len(text) == 0 || ok && offset == 0
 }
 
 // loosely reads JSON text for a column whose type is decided: a string stands for

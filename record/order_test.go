@@ -93,3 +93,19 @@ func byKey(t *testing.T, out *outcome) string {
 	slices.Sort(rows)
 	return strings.Join(rows, "\n")
 }
+
+// TestPlainFiguresAreLearnedAsAnyOther holds the fast way of cells against the other,
+// which blanks around a number lead to.
+func TestPlainFiguresAreLearnedAsAnyOther(t *testing.T) {
+	for _, cell := range []string{"0", "-0", "-7", "10", "999999999999999", "1000000000000000", "0.5", "-0.5", "0.10", "10.0", "100.000", "1.", ".5", "-.5", "00", "00.5",
+		"12345678.1234567", "12345678.12345678", "0.000000000000001", "-99999999999999.9", "-", "1.5.", "1.5x", "0.0", "-0.0"} {
+		// The other value makes a decimal of the column, whose scale is that of the cell where it is the larger.
+		for _, with := range []string{"", "0;0.1234567890123456789\n", "0;0.12345678901234567890123456789012345678\n", "0;12345678901234567890123.5\n", "0;12345678901234567890123456789012345.5\n"} {
+			plain := decode(t, csvOptions(record.Dialect{Delimiter: ';'}), input{"o", "k;a\n1;" + cell + "\n" + with})
+			blank := decode(t, csvOptions(record.Dialect{Delimiter: ';'}), input{"o", "k;a\n1;" + cell + " \n" + with})
+			if got, want := typeOf(plain.schema, "a"), typeOf(blank.schema, "a"); got != want {
+				t.Errorf("%s with %q is %s, with a blank %s", cell, with, got, want)
+			}
+		}
+	}
+}

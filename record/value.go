@@ -281,7 +281,8 @@ func zone(s []byte) (int64, bool) {
 		return 0, s[0]|0x20 == 'z'
 	}
 	if len(s) > 1 && s[0] == ' ' {
-		if s = s[1:]; string(s) == "UTC" {
+		switch s = s[1:]; string(s) {
+		case "UTC", "+0000 UTC": // BigQuery, Ruby; Go
 			return 0, true
 		}
 	}
