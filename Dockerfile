@@ -23,7 +23,7 @@ COPY --from=build --chown=65532:65532 /out/empty /data
 USER 65532:65532
 ENTRYPOINT ["/minio"]
 
-# Seeds, and runs batcher at an interval.
+# Seeds, and has batcher with the pipeline file of the demonstration.
 FROM scratch AS demo
 COPY --from=build /out/demo /out/batcher /
 COPY docker/pipeline.yaml /etc/batcher/pipeline.yaml

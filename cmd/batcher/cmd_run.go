@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/urfave/cli/v2"
 )
@@ -12,6 +13,8 @@ type runOptions struct {
 	planOptions
 	AcceptBad   bool // commit batches over their bad-record budget
 	FailOnEmpty bool // nothing to do is exit 3
+	// Every is the pause between the starts of two runs of one process; 0: run once.
+	Every time.Duration
 }
 
 func (s *shell) runCommand() *cli.Command {
@@ -22,13 +25,26 @@ func (s *shell) runCommand() *cli.Command {
 			&cli.BoolFlag{DisableDefaultText: true, Name: "accept-bad", Usage: "commit a batch over its bad-record budget, this once"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "fail-on-empty", Usage: "exit 3 when there is nothing to do"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "the same as batcher plan"},
+			&cli.DurationFlag{DefaultText: "once", Name: "every", Usage: "run again every `DURATION`, until SIGTERM or a failure that no repetition cures"},
 		),
 	}, func(c *cli.Context) (action, error) {
 		plan, err := parsePlan(c)
-		if c.Bool("dry-run") {
-			return body(s.verbs.Plan, plan), err
+		if err != nil {
+			return nil, err
 		}
-		return s.runAndReport(runOptions{plan, c.Bool("accept-bad"), c.Bool("fail-on-empty")}), err
+		o := runOptions{planOptions: plan, AcceptBad: c.Bool("accept-bad"), FailOnEmpty: c.Bool("fail-on-empty")}
+		if o.Every, err = positiveDuration(c, "every"); err != nil {
+			return nil, err
+		}
+		switch {
+		case c.Bool("dry-run") && o.Every > 0:
+			return nil, usageError("", "--every and --dry-run exclude each other")
+		case c.Bool("dry-run"):
+			return body(s.verbs.Plan, plan), nil
+		case o.Every > 0:
+			return s.repeat(o), o.repeatable()
+		}
+		return s.runAndReport(o), nil
 	})
 }
 
@@ -55,12 +71,15 @@ func (s *shell) runAndReport(o runOptions) action {
 }
 
 // printReport prints the report to stdout. For people, a run that failed before
-// it did anything has no report: the error says it all.
+// it did anything has no report: the error says it all. With -q a run that found
+// nothing to do has none either, and others have one line, and one for each trouble.
 func (c *call) printReport(r report, failure error) error {
-	if c.Output == outputText {
-		if failure != nil && r.Batches == 0 {
-			return nil
-		}
+	switch {
+	case c.Output == outputText && failure != nil && r.Batches == 0:
+		return nil
+	case c.Output == outputText && (c.Quiet || c.Repeats && r.idles()):
+		return printTo(c.Stdout, r.brief())
+	case c.Output == outputText:
 		return printTo(c.Stdout, r.text())
 	}
 	line, err := r.line()

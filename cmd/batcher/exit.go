@@ -30,19 +30,21 @@ import (
 
 // The exit codes, as documented in docs/ and relied on by schedulers.
 const (
-	exitOK          = 0  // committed, already committed, or nothing to do
-	exitBug         = 1  // a bug in batcher
-	exitEmpty       = 3  // --fail-on-empty: nothing to do
-	exitLag         = 4  // status --max-lag: too far behind
-	exitUsage       = 64 // wrong command line
-	exitBadRecords  = 65 // bad-record budget: the batch was not committed
-	exitGap         = 66 // source gap, changed source, range partly covered, objects that cannot be read
-	exitUnavailable = 69 // store or source unreachable for good, capability missing
-	exitDamaged     = 70 // chain damaged or forked, verify found a violation
-	exitSuperseded  = 71 // fenced or superseded
-	exitTemporary   = 75 // temporary, or the commit's outcome is unknown
-	exitDenied      = 77 // credentials or permission refused
-	exitConfig      = 78 // pipeline file, schema contract, ownership
+	exitOK          = 0   // committed, already committed, or nothing to do
+	exitBug         = 1   // a bug in batcher
+	exitEmpty       = 3   // --fail-on-empty: nothing to do
+	exitLag         = 4   // status --max-lag: too far behind
+	exitUsage       = 64  // wrong command line
+	exitBadRecords  = 65  // bad-record budget: the batch was not committed
+	exitGap         = 66  // source gap, changed source, range partly covered, objects that cannot be read
+	exitUnavailable = 69  // store or source unreachable for good, capability missing
+	exitDamaged     = 70  // chain damaged or forked, verify found a violation
+	exitSuperseded  = 71  // fenced or superseded
+	exitTemporary   = 75  // temporary, or the commit's outcome is unknown
+	exitDenied      = 77  // credentials or permission refused
+	exitConfig      = 78  // pipeline file, schema contract, ownership
+	exitInterrupted = 130 // SIGINT: whole batches or nothing
+	exitTerminated  = 143 // SIGTERM: whole batches or nothing
 )
 
 // exitError is an error that knows its exit code.

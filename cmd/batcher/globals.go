@@ -27,6 +27,8 @@ type globals struct {
 	Threads  int      // that may run Go code at a time; 0: one per core
 	Set      []string // key.path=value, in order
 	Progress bool     // a progress line is wanted
+	Repeats  bool     // the verb is run again and again: a round that did nothing is no news
+	Quiet    bool     // -q: what happened and what went wrong, nothing else
 }
 
 // globalFlags returns fresh flags: urfave/cli keeps state in them.
@@ -38,7 +40,7 @@ func globalFlags() []cli.Flag {
 		&cli.StringFlag{Category: category, Name: "log-format", Value: "text", Usage: "`FORM` of logs: text or json"},
 		&cli.StringFlag{Category: category, Name: "log-level", Usage: "`LEVEL` of logs: debug, info, warn or error (default: info)"},
 		&cli.BoolFlag{DisableDefaultText: true, Category: category, Name: "verbose", Aliases: []string{"v"}, Usage: "log in detail, like --log-level debug"},
-		&cli.BoolFlag{DisableDefaultText: true, Category: category, Name: "quiet", Aliases: []string{"q"}, Usage: "log errors only, no progress"},
+		&cli.BoolFlag{DisableDefaultText: true, Category: category, Name: "quiet", Aliases: []string{"q"}, Usage: "log errors only, no progress, and no report of a run that found nothing to do"},
 		&cli.StringFlag{Category: category, Name: "color", Value: "auto", Usage: "`WHEN` to color results: auto, always or never; they are never coloured today"},
 		&cli.StringFlag{Category: category, Name: "memory", DefaultText: "four fifths of what the container or function may have", Usage: "soft limit on memory, `SIZE` like 256MiB: above it garbage is collected harder; a run that needs more still gets it"},
 		&cli.IntFlag{Category: category, Name: "threads", DefaultText: "one per core", Usage: "`NUMBER` of threads that work at a time"},
@@ -53,6 +55,7 @@ func parseGlobals(c *cli.Context, proc process) (globals, error) {
 		Output: outputForm(c.String("output")),
 		Color:  c.String("color"),
 		Set:    c.StringSlice("set"),
+		Quiet:  c.Bool("quiet"),
 	}
 	if err := oneOf("output", string(g.Output), string(outputText), string(outputJSON)); err != nil {
 		return g, err

@@ -74,7 +74,7 @@ func TestOptions(t *testing.T) {
 		"init ./in": initOptions{Path: "./in"},
 		"plan":      planOptions{OnGap: gapFail},
 		"run":       runOptions{planOptions: planOptions{OnGap: gapFail}},
-		"run --max-batches 3 --deadline 14m --shard 1/4 --on-gap skip --accept-bad --fail-on-empty": runOptions{full, true, true},
+		"run --max-batches 3 --deadline 14m --shard 1/4 --on-gap skip --accept-bad --fail-on-empty": runOptions{full, true, true, 0},
 		"run --dry-run --max-batches=3 --deadline=14m --shard=1/4 --on-gap=skip":                    full,
 		"plan --range -":                   planOptions{Range: "-", OnGap: gapFail},
 		"run --range r.json":               runOptions{planOptions: planOptions{Range: "r.json", OnGap: gapFail}},
@@ -269,7 +269,7 @@ func TestReportFieldOrder(t *testing.T) {
 	want := `{"outcome":"committed","batches":1,"seq":7,"batch_id":"…","attempt":"…",` +
 		`"rows":{"read":0,"written":0,"late":0,"dead":0,"duplicate":0,"replaced":0},"bytes":{"read":0,"written":0},` +
 		`"objects":{"read":0,"late":0,"changed":0,"ignored":0,"quarantined":0,"young":0,"appended":0,"replaced":0,"unreadable":0},"requests":{"get":0,"put":0,"list":0,"delete":0,"head":0},` +
-		`"progress":{"objects":0},"lag":{"objects":0,"bytes":0,"seconds":0},"files":[],"conflicts":[],"duration_ms":0,"error":null,"merged":{"files":0,"into":0},"unreadable":[]}` + "\n"
+		`"progress":{"objects":0},"lag":{"objects":0,"bytes":0,"seconds":0},"files":[],"conflicts":[],"duration_ms":0,"error":null,"merged":{"files":0,"into":0},"unreadable":[],"added":[],"unmatched":[]}` + "\n"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -281,9 +281,14 @@ func TestReportForPeople(t *testing.T) {
 		return report{Outcome: outcomeCommitted, Batches: 2, Seq: &seq, Rows: reportRows{Read: 10, Written: 9, Dead: 1}, Objects: reportObjects{Read: 4, Changed: 6, Appended: 2, Replaced: 3},
 			Conflicts: []reportConflict{{"events", "price", 3, "pin it", false}, {"events", "", 2, "", true}}, Lag: reportLag{Objects: 5, Bytes: 99}, DurationMS: 1250}, nil
 	}}
-	want := "committed manifest 7: 2 batches, 4 objects, 10 records → 9 rows, 1 dead letters in 1.25s\n" +
-		"  1 objects changed since they were consumed, left alone\n  2 objects changed since they were consumed, appended\n" +
-		"  3 objects changed since they were consumed, replaced\n  events.price: 3 values did not fit and stand in _rescued (pin it)\n  events: 2 values did not fit and are stored nowhere\n  left to read: 5 objects, 99 bytes\n"
+	want := "committed manifest 7: 2 batches, 4 objects, 10 records → 9 rows, 1 dead letter in 1.25s\n" +
+		"  2 objects changed since consumed, appended\n  3 objects changed since consumed, replaced\n"
+	troubles := "  1 object changed since consumed, left alone\n" +
+		"  events.price: 3 values did not fit, kept in _rescued (pin it)\n  events: 2 values did not fit, stored nowhere\n"
+	if p := play(v, "run", "-q"); p.stdout != strings.SplitAfter(want, "\n")[0]+troubles || p.stderr != "" {
+		t.Errorf("got %q %q", p.stdout, p.stderr)
+	}
+	want += troubles + "  left to read: 5 objects, 99 B\n"
 	if p := play(v, "run"); p.stdout != want || p.stderr != "" {
 		t.Errorf("got %q %q", p.stdout, p.stderr)
 	}

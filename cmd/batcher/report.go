@@ -139,17 +139,17 @@ type reportConflict struct {
 
 // String is the conflict for people.
 func (c reportConflict) String() string {
-	place, fate, cure := c.Table, "stand in _rescued", ""
+	place, fate, cure := c.Table, "kept in _rescued", ""
 	if c.Column != "" {
 		place += "." + c.Column
 	}
 	if c.Discarded {
-		fate = "are stored nowhere"
+		fate = "stored nowhere"
 	}
 	if c.Cure != "" {
 		cure = " (" + c.Cure + ")"
 	}
-	return fmt.Sprintf("%s: %d values did not fit and %s%s", place, c.Count, fate, cure)
+	return fmt.Sprintf("%s: %s did not fit, %s%s", place, many(c.Count, "value"), fate, cure)
 }
 
 type reportError struct {
@@ -200,49 +200,32 @@ const maxFilesShown = 5
 // text is the report for people.
 func (r report) text() string {
 	var b strings.Builder
-	switch r.Outcome {
-	case outcomeEmpty:
-		b.WriteString(r.idle())
-	case outcomeAlready:
-		b.WriteString("already committed: nothing was written\n")
-	default:
-		b.WriteString(r.counts())
-	}
+	b.WriteString(r.first())
 	for _, part := range []struct {
 		count int64
 		name  string
-	}{{r.Objects.Late, "late"}, {r.Objects.alone(), "changed since they were consumed, left alone"},
-		{r.Objects.Appended, "changed since they were consumed, appended"}, {r.Objects.Replaced, "changed since they were consumed, replaced"}, {r.Objects.Quarantined, "quarantined: their container is broken, or they cannot be read"},
+	}{{r.Objects.Late, "late"}, {r.Objects.Appended, "changed since consumed, appended"}, {r.Objects.Replaced, "changed since consumed, replaced"},
 		{r.Objects.Young, "too young to be read yet (source.files.settle)"}} {
 		if part.count > 0 {
-			fmt.Fprintf(&b, "  %d objects %s\n", part.count, part.name)
+			fmt.Fprintf(&b, "  %s %s\n", many(part.count, "object"), part.name)
 		}
 	}
-	for i, o := range r.Unreadable {
-		if i == maxFilesShown {
-			fmt.Fprintf(&b, "  … and %d more objects cannot be read\n", r.Objects.Unreadable-maxFilesShown)
-			break
-		}
-		fmt.Fprintf(&b, "  %s\n", o)
-	}
+	b.WriteString(r.troubles())
 	for _, line := range r.news() {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
-	for _, c := range r.Conflicts {
-		fmt.Fprintf(&b, "  %s\n", c)
-	}
 	if r.Merged.Files > 0 {
-		fmt.Fprintf(&b, "  %d small files merged into %d\n", r.Merged.Files, r.Merged.Into)
+		fmt.Fprintf(&b, "  %s merged into %s\n", many(r.Merged.Files, "small file"), grouped(r.Merged.Into))
 	}
 	for i, f := range r.Files {
 		if i == maxFilesShown {
-			fmt.Fprintf(&b, "  … and %d more files (batcher files)\n", len(r.Files)-i)
+			fmt.Fprintf(&b, "  … and %s (batcher files)\n", many(len(r.Files)-i, "more file"))
 			break
 		}
-		fmt.Fprintf(&b, "  %s: %d rows, %d bytes in %s\n", f.Table, f.Rows, f.Bytes, f.URI)
+		fmt.Fprintf(&b, "  %s: %s, %s in %s\n", f.Table, many(f.Rows, "row"), sized(f.Bytes), shortened(f.URI))
 	}
 	if r.Lag.Objects > 0 {
-		fmt.Fprintf(&b, "  left to read: %d objects, %d bytes\n", r.Lag.Objects, r.Lag.Bytes)
+		fmt.Fprintf(&b, "  left to read: %s, %s\n", many(r.Lag.Objects, "object"), sized(r.Lag.Bytes))
 	}
 	if r.Query != "" {
 		fmt.Fprintf(&b, "query it: %s\n", r.Query)
@@ -250,8 +233,55 @@ func (r report) text() string {
 	return b.String()
 }
 
+// brief is the report for a mailbox: nothing of a run that had nothing to do, else what
+// was done and what went wrong.
+func (r report) brief() string {
+	if r.idles() {
+		return ""
+	}
+	return r.first() + r.troubles()
+}
+
+// idles says whether a run had nothing to do, in a place where there was something.
+func (r report) idles() bool {
+	return r.Outcome == outcomeAlready || r.Outcome == outcomeEmpty && (r.nothingIn == "" || r.Objects.Young > 0)
+}
+
+// first is the line that says what became of the run.
+func (r report) first() string {
+	switch r.Outcome {
+	case outcomeEmpty:
+		return r.idle()
+	case outcomeAlready:
+		return "already committed: nothing was written\n"
+	}
+	return r.counts()
+}
+
+// troubles are lines on what somebody ought to look at.
+func (r report) troubles() string {
+	var b strings.Builder
+	if n := r.Objects.alone(); n > 0 {
+		fmt.Fprintf(&b, "  %s changed since consumed, left alone\n", many(n, "object"))
+	}
+	if n := r.Objects.Quarantined; n > 0 {
+		fmt.Fprintf(&b, "  %s quarantined: broken containers, or they cannot be read\n", many(n, "object"))
+	}
+	for i, o := range r.Unreadable {
+		if i == maxFilesShown {
+			fmt.Fprintf(&b, "  … and %s that cannot be read\n", many(r.Objects.Unreadable-maxFilesShown, "more object"))
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n", o)
+	}
+	for _, c := range r.Conflicts {
+		fmt.Fprintf(&b, "  %s\n", c)
+	}
+	return b.String()
+}
+
 // idle is the first line of the report of a run that did nothing. What is left to
-// read then is said behind it.
+// read is said after it.
 func (r report) idle() string {
 	switch {
 	case r.nothingIn != "" && r.Objects.Young > 0:
@@ -263,27 +293,34 @@ func (r report) idle() string {
 	case r.Lag.Objects > 0:
 		return "nothing was done\n"
 	case r.Progress.Objects > 0:
-		return fmt.Sprintf("nothing to do: all %d objects are consumed\n", r.Progress.Objects)
+		return fmt.Sprintf("nothing to do: all %s are consumed\n", many(r.Progress.Objects, "object"))
 	case r.Objects.Young > 0:
 		return "nothing to do yet\n"
 	}
 	return "nothing to do: there are no objects\n"
 }
 
-// counts is the first line of the report of a run that did something.
+// counts is the first line of the report of a run that did something. A run that failed
+// did so after its last manifest, which stands.
 func (r report) counts() string {
 	var b strings.Builder
-	b.WriteString(r.Outcome)
-	if r.Seq != nil {
-		fmt.Fprintf(&b, " manifest %d", *r.Seq)
+	switch {
+	case r.Seq == nil:
+		b.WriteString(r.Outcome)
+	case r.Error == nil:
+		fmt.Fprintf(&b, "%s manifest %d", r.Outcome, *r.Seq)
+	case r.Error.Code == exitInterrupted || r.Error.Code == exitTerminated:
+		fmt.Fprintf(&b, "interrupted after manifest %d was committed", *r.Seq)
+	default:
+		fmt.Fprintf(&b, "%s after manifest %d was committed", r.Outcome, *r.Seq)
 	}
-	fmt.Fprintf(&b, ": %d batches, %d objects, %d records → %d rows", r.Batches, r.Objects.Read, r.Rows.Read, r.Rows.Written)
+	fmt.Fprintf(&b, ": %s, %s, %s → %s", many(r.Batches, "batch"), many(r.Objects.Read, "object"), many(r.Rows.Read, "record"), many(r.Rows.Written, "row"))
 	for _, part := range []struct {
 		count int64
 		name  string
-	}{{r.Rows.Late, "late"}, {r.Rows.Dead, "dead letters"}, {r.Rows.Duplicate, "duplicates"}} {
+	}{{r.Rows.Late, "late row"}, {r.Rows.Dead, "dead letter"}, {r.Rows.Duplicate, "duplicate"}} {
 		if part.count > 0 {
-			fmt.Fprintf(&b, ", %d %s", part.count, part.name)
+			fmt.Fprintf(&b, ", %s", many(part.count, part.name))
 		}
 	}
 	fmt.Fprintf(&b, " in %s\n", time.Duration(r.DurationMS)*time.Millisecond)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -76,11 +77,44 @@ func TestAnIdleRunSaysWhy(t *testing.T) {
 		"nothing to do: there are no objects\n":                                           {},
 		"nothing to do: all 3 objects are consumed\n":                                     {Progress: reportProgress{Objects: 3}},
 		"nothing to do yet\n  2 objects too young to be read yet (source.files.settle)\n": {Objects: reportObjects{Young: 2}},
-		"nothing was done\n  left to read: 5 objects, 99 bytes\n":                         {Progress: reportProgress{Objects: 3}, Lag: reportLag{Objects: 5, Bytes: 99}},
+		"nothing was done\n  left to read: 5 objects, 99 B\n":                             {Progress: reportProgress{Objects: 3}, Lag: reportLag{Objects: 5, Bytes: 99}},
 	} {
 		r.Outcome = outcomeEmpty
 		if p := play(verbs{Run: func(context.Context, *call, runOptions) (report, error) { return r, nil }}, "run"); p.stdout != want {
 			t.Errorf("got %q, want %q", p.stdout, want)
+		}
+		if p := play(verbs{Run: func(context.Context, *call, runOptions) (report, error) { return r, nil }}, "run", "-q"); p.stdout+p.stderr != "" {
+			t.Errorf("-q: %q, %q", p.stdout, p.stderr)
+		}
+	}
+}
+
+// TestAFailedRunSaysWhatItCommitted gives runs that failed after a batch was committed.
+func TestAFailedRunSaysWhatItCommitted(t *testing.T) {
+	seq := int64(1)
+	for want, failure := range map[string]error{
+		"failed after manifest 1 was committed: 1 batch, 0 objects, 0 records → 0 rows in 0s\n":      errors.New("x"),
+		"interrupted after manifest 1 was committed: 1 batch, 0 objects, 0 records → 0 rows in 0s\n": &exitError{Code: exitInterrupted, Err: errors.New("x")},
+	} {
+		v := verbs{Run: func(context.Context, *call, runOptions) (report, error) {
+			return report{Batches: 1, Seq: &seq}, failure
+		}}
+		if p := play(v, "run"); p.stdout != want {
+			t.Errorf("got %q, want %q", p.stdout, want)
+		}
+	}
+}
+
+func TestWordsForPeople(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 batch": many(1, "batch"), "2 batches": many(2, "batch"), "1,204 rows": many(1204, "row"), "0 objects": many(0, "object"),
+		"-1,234,567": grouped(-1234567), "123": grouped(123), "1,000": grouped(1000),
+		"1023 B": sized(1023), "1.0 KiB": sized(1024), "22.1 KiB": sized(22583), "1.0 MiB": sized(1<<20 - 1), "128.0 MiB": sized(128 << 20), "1.5 GiB": sized(3 << 29),
+		"s3://b/events/data/…0/a8b1c2…/000000.parquet": shortened("s3://b/events/data/00000000000000000000/a8b1c2d3e4f5a6b7c8d9e0f1a2b3c4d5/000000.parquet"),
+		"/lake/in/0000123.csv":                         shortened("/lake/in/0000123.csv"),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

@@ -2,14 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"batcher/localdev"
 )
@@ -47,46 +44,6 @@ func TestSeedFillsABucketOnce(t *testing.T) {
 		if err := seedCommand(t.Context(), args, &bytes.Buffer{}); err == nil {
 			t.Errorf("seeded %q", args)
 		}
-	}
-}
-
-func TestEveryCallsAtTheInterval(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		start := time.Now()
-		var calls []time.Duration
-		every(ctx, 30*time.Second, func() {
-			calls = append(calls, time.Since(start))
-			if len(calls) == 3 {
-				cancel()
-			}
-		})
-		if got := fmt.Sprint(calls); got != "[0s 30s 1m0s]" {
-			t.Errorf("called at %s", got)
-		}
-	})
-}
-
-func TestEveryAsksForAnInterval(t *testing.T) {
-	for _, interval := range []string{"", "30", "0s", "-1s"} {
-		if err := everyCommand(t.Context(), interval, []string{"true"}); err == nil {
-			t.Errorf("accepted %q", interval)
-		}
-	}
-}
-
-func TestCallEndsWithTheContext(t *testing.T) {
-	if err := call(t.Context(), []string{"true"}); err != nil {
-		t.Errorf("true: %v", err)
-	}
-	if err := call(t.Context(), []string{"false"}); err == nil {
-		t.Error("false passed for a success")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	start := time.Now()
-	if err := call(ctx, []string{"sleep", "60"}); err == nil || time.Since(start) > 20*time.Second {
-		t.Errorf("ended after %s with %v", time.Since(start), err)
 	}
 }
 

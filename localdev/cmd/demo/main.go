@@ -1,8 +1,8 @@
 // Command demo is what the services of docker-compose.yml need and images
 // without a shell lack.
 //
-// Duty: say whether an address answers (probe), fill a bucket with sample data
-// (seed), and run a program again and again (every).
+// Duty: say whether an address answers (probe), and fill a bucket with sample data
+// (seed).
 //
 // Invariants: each command does one thing and ends with 0 only if it was done;
 // the same seed gives the same objects, byte for byte.
@@ -21,8 +21,7 @@ import (
 )
 
 var errUsage = errors.New(`usage: demo probe URL
-       demo seed ENDPOINT BUCKET PREFIX FILES RECORDS
-       demo every INTERVAL PROGRAM [ARGUMENT...]`)
+       demo seed ENDPOINT BUCKET PREFIX FILES RECORDS`)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -41,8 +40,6 @@ func run(ctx context.Context, args []string) error {
 		return probe(ctx, args[1])
 	case len(args) == 6 && args[0] == "seed":
 		return seedCommand(ctx, args[1:], os.Stdout)
-	case len(args) >= 3 && args[0] == "every":
-		return everyCommand(ctx, args[1], args[2:])
 	}
 	return errUsage
 }
