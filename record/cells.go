@@ -191,9 +191,18 @@ func (p *csvParser) scan(rec *record) bool {
 }
 
 // marked says whether the numbers of a column have another decimal sign than a
-// point.
+// point, which means something else in them: 1.000 is a thousand, and not 1.
 func (p *csvParser) marked(n *node) bool {
-	return p.dialect.Decimal != '.' && (n.kind == schema.Float64 || n.kind == schema.Decimal)
+	if p.dialect.Decimal == '.' {
+		return false
+	}
+	switch n.kind {
+	case schema.Int64, schema.Int32, schema.Float64, schema.Decimal:
+		return true
+	case schema.Timestamp:
+		return n.unit != schema.ISO
+	}
+	return false
 }
 
 // take reads a cell that is not null.

@@ -105,6 +105,20 @@ func equalNumbers(a, b string) bool {
 	return ok && ok2 && x.Cmp(y) == 0
 }
 
+func TestCSVDecimalCommaInWholeNumbers(t *testing.T) {
+	opt := csvOptions(record.Dialect{Decimal: ',', Delimiter: ';'})
+	opt.Table = published(t, field(17, "i", `"int64"`)+","+field(18, "d", `"decimal(9,0)"`)+","+field(19, "w", `"int32"`))
+	out := decode(t, opt, input{"o", "i;d;w\n1.000;1.000;1.000\n7,0;7,0;7,0\n 8;8 ;+8\n;NA;\"\"\n70e-1;7,5;7e0\n"})
+	want := `{"_rescued":"{\"i\":\"1.000\",\"d\":\"1.000\",\"w\":\"1.000\"}","i":null,"d":null,"w":null}
+{"i":7,"d":7,"w":7}
+{"_rescued":"{\"w\":\"+8\"}","i":8,"d":8,"w":null}
+{"i":null,"d":null,"w":null}
+{"_rescued":"{\"d\":\"7,5\"}","i":7,"d":null,"w":7}`
+	if got := users(out); got != want {
+		t.Errorf("rows\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestCSVDecimalComma(t *testing.T) {
 	opt := csvOptions(record.Dialect{Decimal: ','})
 	out := decode(t, opt, input{"o", "a;b;c\n1,5;1.234;x,5\n-0,25;1.5;1,50\n7;2,5;3\n"})

@@ -38,18 +38,22 @@ func TestTypesDoNotDependOnTheOrderOfRecords(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	for range 1500 {
 		var objects []input
-		mixed := rng.IntN(3) == 0
+		mixed, sign := rng.IntN(3) == 0, [...]byte{'.', '.', ','}[rng.IntN(3)]
 		for i := range 2 + rng.IntN(4) {
 			if mixed && rng.IntN(2) == 0 {
 				objects = append(objects, input{"o.ndjson", fmt.Sprintf(`{"k":%d,"a":%s}`, 10+i, valuesOfAllKinds[rng.IntN(len(valuesOfAllKinds))])})
 			} else {
-				objects = append(objects, input{"o.csv", fmt.Sprintf("k;a\n%d;%s\n", 10+i, cellsOfAllKinds[rng.IntN(len(cellsOfAllKinds))])})
+				cell := cellsOfAllKinds[rng.IntN(len(cellsOfAllKinds))]
+				if rng.IntN(2) == 0 {
+					cell = strings.ReplaceAll(cell, ".", string(sign))
+				}
+				objects = append(objects, input{"o.csv", fmt.Sprintf("k;a\n%d;%s\n", 10+i, cell)})
 			}
 		}
 		want := ""
 		for _, prime := range []int{1 << 20, 1} {
 			rng.Shuffle(len(objects), func(i, j int) { objects[i], objects[j] = objects[j], objects[i] })
-			opt := record.Options{Format: record.Format{Kind: record.Auto, CSV: record.Dialect{Delimiter: ';'}}, Limits: record.Limits{PrimeBytes: prime}}
+			opt := record.Options{Format: record.Format{Kind: record.Auto, CSV: record.Dialect{Delimiter: ';', Decimal: sign}}, Limits: record.Limits{PrimeBytes: prime}}
 			out, err := try(t, opt, objects...)
 			if err != nil {
 				t.Fatalf("%q: %v, %s", objects, err, columns(out.schema))
