@@ -272,7 +272,9 @@ func (w *world) after(t *testing.T, batches int) map[string][]byte {
 	t.Helper()
 	store := memstore.New()
 	random := rand.NewChaCha8([32]byte{'h'})
-	if _, err := w.invoke(store, random, invocation{}).Open(t.Context()); err != nil {
+	founder := w.invoke(store, random, invocation{})
+	founder.BeginsNow = true // there is nothing to read yet
+	if _, err := founder.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i := range batches {

@@ -34,6 +34,9 @@ var (
 	consumed  = suite{"^(TestTenThousand|TestRandomHistories|TestAdvance).*$", "./source/files"}
 	follows   = suite{"^(TestARangeThatFollows|TestARebaseLoads|TestAContentThatComesBack|TestATouchedObject).*$", "./source/files"}
 	changes   = suite{"^(TestAReplacedContent|TestAnAppendedContent|TestAContentThatCameBack|TestOfTwoRunsThatMeet).*$", "./pipeline"}
+	dropping  = suite{"^(TestADropHasRivals|TestAWriterInFlight.*)$", "./pipeline"}
+	beginning = suite{"^TestOfTwoRunsThatBegin.*$", "./pipeline"}
+	moving    = suite{"^(TestASourceThat|TestTakingOver).*$", "./pipeline"}
 	batchIDs  = suite{"^(TestAContentThatComesBack|TestApplyAdmits|TestApplyHolds).*$", "./manifest"}
 )
 
@@ -146,6 +149,15 @@ var mutants = []mutant{
 		[]edit{{"manifest/id.go", "			number(ranges[i].Modified.Unix())\n			number(int64(ranges[i].Modified.Nanosecond()))\n", ""}}, batchIDs},
 	{"ids count from the range", "record: an id is the position in the object",
 		[]edit{{"record/decode.go", "t.sum = t.sum.Add(idHash(d.id, rec.pos))", "t.sum = t.sum.Add(idHash(d.id, rec.pos-int64(t.max.From)))"}}, ids},
+	{"the end of a chain ignored", "Decide and Apply: nothing follows the manifest that ends a chain",
+		[]edit{{"commit/decide.go", "if f.Head.Kind == manifest.Drop {", "if f.Head.Kind == manifest.Drop && false {"},
+			{"manifest/apply.go", "case h.Kind == Drop:", "case h.Kind == Drop && false:"}}, dropping},
+	{"settings of a rival ignored", "run: who lost the race to begin a pipeline goes by its settings, or ends",
+		[]edit{{"pipeline/batch.go", "if err := r.head.Admits(r.Config); err != nil {", "if err := r.head.Admits(r.Config); err != nil && false {"}}, beginning},
+	{"renamed objects of a source that moved", "Move: no content is consumed under a second key",
+		[]edit{{"pipeline/move.go", "if n := len(moved.Renamed); n > 0 {", "if n := len(moved.Renamed); n > 0 && false {"}}, moving},
+	{"an open object of a source that moved", "Move: what is consumed in part is not taken over",
+		[]edit{{"pipeline/move.go", "case len(f.Open) > 0:", "case len(f.Open) > 0 && false:"}}, moving},
 	{"a file replaced twice", "Decide: every file that a proposal takes away is live still",
 		[]edit{{"commit/decide.go", "if mine[gone[i].Key] {", "if mine[gone[i].Key] && false {"}}, commits},
 	{"a rewrite that leaves files", "Decide: a rewrite has read the whole live list",
