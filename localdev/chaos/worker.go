@@ -293,7 +293,7 @@ func (w *worker) meanwhile(ctx context.Context) {
 const (
 	exitSuperseded = 71
 	exitTemporary  = 75
-	exitNoChain    = 69 // of a verb besides run, before genesis
+	exitNoChain    = 66 // of a verb besides run, before genesis
 )
 
 // judge notes what a run said and how it ended.

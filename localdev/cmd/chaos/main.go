@@ -48,7 +48,7 @@ func code(err error) int {
 	case errors.Is(err, commit.ErrDamaged):
 		return 70
 	case errors.Is(err, commit.ErrNoChain):
-		return 69
+		return 66
 	case errors.As(err, new(*commit.SupersededError)):
 		return 71
 	case errors.Is(err, commit.ErrUnresolved), errors.Is(err, object.ErrUnknown), errors.Is(err, object.ErrConflict):
