@@ -286,6 +286,42 @@ func TestWhatStillDoesNotFitStaysRescued(t *testing.T) {
 	}
 }
 
+// TestTextOfANumberComesBack: a rescued text is taken by the wider column as the next
+// batch's would be.
+func TestTextOfANumberComesBack(t *testing.T) {
+	lines := `{"n":1}
+{"n":"1.50"}
+{"n":" 2.5e1 "}
+{"n":"007"}
+{"n":"x"}
+{"n":"NaN"}
+`
+	got, c, err := widen(t, lines, "n", kind(schema.Float64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`1|null`, `1.5|null`, `25|null`, `null|{"n":"007"}`, `null|{"n":"x"}`, `"NaN"|null`}
+	for i, row := range got {
+		var r struct {
+			N       json.RawMessage
+			Rescued *string `json:"_rescued"`
+		}
+		if err := json.Unmarshal([]byte(row), &r); err != nil {
+			t.Fatal(err)
+		}
+		rest := "null"
+		if r.Rescued != nil {
+			rest = *r.Rescued
+		}
+		if have := string(r.N) + "|" + rest; have != want[i] {
+			t.Errorf("row %d: %s, want %s", i, have, want[i])
+		}
+	}
+	if counts := c.Counts(); counts.Returned != 2 || counts.Left != 2 { // 25 was never rescued: it is whole
+		t.Errorf("%+v", counts)
+	}
+}
+
 func TestOnlyWiderTypesAndColumnsOfTheInput(t *testing.T) {
 	for at, to := range map[string]schema.Type{
 		"t": kind(schema.Date), "s": kind(schema.Int64), "n": kind(schema.Bool), "_source": kind(schema.JSON), "nowhere": kind(schema.JSON),

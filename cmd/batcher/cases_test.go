@@ -326,7 +326,7 @@ func spelledText(v, typ string) string {
 		if r, ok := new(big.Rat).SetString(v); ok {
 			return r.RatString()
 		}
-		return strings.ToLower(v)
+		return strings.Replace(strings.ToLower(v), "infinity", "inf", 1) // as DuckDB prints it
 	case typ == "bytes":
 		return v
 	}
