@@ -182,3 +182,16 @@ func TestFold_SpellingsThatChange(t *testing.T) {
 		}
 	}
 }
+
+// TestFold_ADeadLetterTeachesNothing: a key that stands twice is found in an object
+// whose key differs from a known one in case alone.
+func TestFold_ADeadLetterTeachesNothing(t *testing.T) {
+	good := `{"b":1,"a":1}` + "\n" + `{"b":2,"B":{"x":1}}` + "\n"
+	bad := `{"a":{},"B":{"x":1,"x":2}}` + "\n"
+	rules := schema.Rules{MinRecords: 1}
+	want := decode(t, record.Options{Rules: rules}, input{"o", good})
+	got := decode(t, record.Options{Rules: rules}, input{"o", good + bad})
+	if columns(got.schema) != columns(want.schema) || codes(got) != "schema/duplicate_key" {
+		t.Errorf("columns %s, want %s; dead letters %s", columns(got.schema), columns(want.schema), codes(got))
+	}
+}

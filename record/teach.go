@@ -46,6 +46,20 @@ func (k *keyHashes) add(object uint64, key []byte) bool {
 // takesBytes says whether text that is no UTF-8 has a place where s was seen.
 func takesBytes(s *schema.Shape) bool { return s != nil && s.Saw().Kind() == schema.Bytes }
 
+// judged is what was seen under a key, as far as it decides whether a value there may
+// become columns. Keys that differ in case alone are learned one by one, but late and
+// where bytes are taken a new one goes the way of another.
+func judged(s *schema.Shape, key []byte, w when) *schema.Shape {
+	f := s.Field(string(key))
+	if f != nil && f.Saw() != 0 {
+		return f
+	}
+	if near := s.Near(string(key)); w == late || takesBytes(near) {
+		return near
+	}
+	return f
+}
+
 // becomeColumns says whether an object or a list may become columns where s was
 // seen, instead of JSON text. class says which of both it is.
 func becomeColumns(s *schema.Shape, class schema.Class, w when) bool {
@@ -85,7 +99,7 @@ func (l *learner) members(d []byte, i int, s *schema.Shape) int {
 		}
 		i = space(d, space(d, end+1)+1)
 		if d[i] == '{' || d[i] == '[' || l.invalid > 0 {
-			i = l.look(d, i, s.Near(string(key)))
+			i = l.look(d, i, judged(s, key, l.when))
 		} else {
 			i = l.scanner.skip(d, i, math.MinInt)
 		}
@@ -176,7 +190,7 @@ func (p *typedParser) sole(c typed.Cursor, v typed.Value, s *schema.Shape) bool 
 				return false
 			}
 			if v.Tag == typed.Struct {
-				child = s.Near(string(key))
+				child = judged(s, key, early)
 			}
 		}
 		part, err := in.Next()

@@ -23,19 +23,19 @@ func (s *Shape) relate(key string, f *Shape) {
 	}
 }
 
-// Near returns the shape under key or, if there is none, under one that differs from
-// it in case alone, or nil.
+// Near returns the shape under key if something was seen there, else that of the
+// first key that differs from it in case alone and under which something was, or nil.
 func (s *Shape) Near(key string) *Shape {
-	if s == nil {
-		return nil
-	}
-	if f := s.fields[key]; f != nil {
+	f := s.Field(key)
+	if s == nil || f != nil && f.saw != 0 {
 		return f
 	}
-	if kin := s.folds[Fold(key)]; len(kin) > 0 {
-		return kin[0]
+	for _, o := range s.folds[Fold(key)] {
+		if o.saw != 0 {
+			return o
+		}
 	}
-	return nil
+	return f
 }
 
 // Folded notes that rows hold the values under key in the column of a key that
