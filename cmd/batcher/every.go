@@ -24,12 +24,18 @@ func (s *shell) repeat(o runOptions) action {
 	once := s.runAndReport(o)
 	return func(ctx context.Context, c *call) error {
 		c.Repeats = true
+		waited := ""
 		for failures := 0; ; {
 			begun := time.Now()
 			err := once(ctx, c)
 			switch {
 			case err == nil:
-				failures = 0
+				failures, waited = 0, ""
+			case ctx.Err() == nil && waits(nil)(err): // one bad object holds up no other
+				if failures = 0; err.Error() != waited {
+					waited = err.Error()
+					conclude(c.Stderr, err)
+				}
 			case ctx.Err() != nil || !curedByTime(err):
 				return err
 			default:
@@ -49,10 +55,10 @@ func (s *shell) repeat(o runOptions) action {
 }
 
 // curedByTime says whether a scheduler ought to run again: the codes that say so in the
-// table, and objects that wait until they can be read.
+// table.
 func curedByTime(err error) bool {
 	code := classify(err).Code
-	return code == exitSuperseded || code == exitTemporary || waits(nil)(err)
+	return code == exitSuperseded || code == exitTemporary
 }
 
 // pauseAfter is how long to wait after so many failures in a row: twice as long each

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"batcher/object"
+	"batcher/pipeline"
 )
 
 // repeated plays run with more flags in a bubble, and tells when each round began. The
@@ -106,4 +107,18 @@ func TestASignalEndsThePause(t *testing.T) {
 			t.Errorf("exit %d after %d rounds and %s", p.code, rounds, time.Since(begun))
 		}
 	})
+}
+
+// TestEveryGoesOnBesideObjectsThatWait neither ends nor slows down, and names them once.
+func TestEveryGoesOnBesideObjectsThatWait(t *testing.T) {
+	waiting := &pipeline.WaitingError{Objects: []pipeline.Unreadable{{Key: "a", Cause: "archived"}}}
+	starts, p := repeated(t, []error{waiting, waiting, waiting, nil, waiting}, "--every", "30s")
+	if p.code != exitTerminated || len(starts) != 6 || strings.Count(p.stderr, `"a": archived`) != 2 {
+		t.Fatalf("exit %d, %d rounds: %s", p.code, len(starts), p.stderr)
+	}
+	for i := 1; i < len(starts); i++ {
+		if gap := starts[i] - starts[i-1]; gap < 27*time.Second || gap > 33*time.Second {
+			t.Errorf("round %d begins %s after the one before", i, gap)
+		}
+	}
 }

@@ -147,3 +147,38 @@ func TestAnEditThatKeepsSizeAndTime(t *testing.T) {
 		t.Errorf("%+v", p.Source)
 	}
 }
+
+// TestAnUnreadableObjectIsQuarantinedAndReadLater sets it aside as one dead letter, which a
+// retry exchanges for its rows once it can be read.
+func TestAnUnreadableObjectIsQuarantinedAndReadLater(t *testing.T) {
+	w := newWorld(t, nil, localFile+"dead_letters: {fail_above: {ratio: 1}}\n")
+	for i := range 3 {
+		w.write(fmt.Sprintf("in/o%d.ndjson", i), fmt.Sprintf("{\"n\":%d}\n{\"n\":%d}\n", i, i+10))
+	}
+	barred := filepath.Join(w.dir, "in/o1.ndjson")
+	if err := os.Chmod(barred, 0); err != nil {
+		t.Fatal(err)
+	}
+	quarantine := []string{"--set", "source.files.on_unreadable=quarantine"}
+	if r := w.asNobody(append([]string{"run"}, quarantine...)...); r.code != exitOK || !strings.Contains(r.stdout, "quarantined") {
+		t.Fatalf("exit %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := w.asNobody(append([]string{"run", "-q"}, quarantine...)...); r.code != exitOK {
+		t.Errorf("again: exit %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := w.asNobody(append([]string{"dlq", "list"}, quarantine...)...); r.code != exitOK || !strings.Contains(r.stdout, "cannot be read: denied (EACCES)") {
+		t.Errorf("dlq list: exit %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := w.asNobody(append([]string{"verify", "--source"}, quarantine...)...); r.code != exitOK || !strings.Contains(r.stdout, "4 records verified, 1 unverifiable") {
+		t.Errorf("verify: exit %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	if err := os.Chmod(barred, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.asNobody(append([]string{"dlq", "retry"}, quarantine...)...); r.code != exitOK {
+		t.Errorf("dlq retry: exit %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := w.asNobody(append([]string{"verify", "--source"}, quarantine...)...); r.code != exitOK || !strings.Contains(r.stdout, "6 records verified, 0 unverifiable") {
+		t.Errorf("in the end: exit %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+}
