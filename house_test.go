@@ -98,7 +98,7 @@ var vendors = map[string]string{
 	"github.com/anishathalye/":      "localdev",
 	"github.com/parquet-go/":        "datafile record/parquet thrift table",
 	"github.com/andybalholm/brotli": "record/parquet",
-	"github.com/pierrec/lz4":        "record/parquet",
+	"github.com/pierrec/lz4":        "record record/parquet",
 	"github.com/twmb/franz-go":      "source/kafka",
 	"github.com/urfave/cli/v2":      "cmd",
 	"github.com/bmatcuk/doublestar": "source/files",

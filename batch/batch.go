@@ -195,8 +195,11 @@ func (g *Gather) Quarantine(o Object, broken *record.BrokenError) error {
 	g.add(span, o.Late)
 	g.read++
 	code := "broken"
-	if broken.Unread {
+	switch {
+	case broken.Unread:
 		code = "unreadable"
+	case broken.TooLarge:
+		code = "too_large"
 	}
 	return g.bury(record.DeadLetter{
 		Source: span.Source(), Offset: int64(span.From), Length: span.Size,

@@ -109,12 +109,25 @@ type Files struct {
 	// OnChange says what to do about a consumed key with other content.
 	// Default: skip.
 	OnChange OnChange `yaml:"on_change"`
+	// Limits are what one object may take. Beyond it is quarantined, or a record of it
+	// is a dead letter.
+	Limits ObjectLimits `yaml:"limits"`
 	// OnBroken says what to do about an unreadable container. Default:
 	// quarantine.
 	OnBroken OnBroken `yaml:"on_broken"`
 	// OnUnreadable says what to do about an object that is listed and cannot be
 	// read: archived, denied, or gone. Default: wait.
 	OnUnreadable OnUnreadable `yaml:"on_unreadable"`
+}
+
+// ObjectLimits bound what an object may take. They do not follow the memory of a
+// machine, so that an object is good or too large wherever it is read.
+type ObjectLimits struct {
+	RecordBytes  Size  `yaml:"record_bytes"`  // of one record; default 8MiB
+	PageBytes    Size  `yaml:"page_bytes"`    // of a page of Parquet, a block of Avro or of a compression; default 256MiB
+	Ratio        int64 `yaml:"ratio" min:"1"` // decoded bytes for each stored byte; default 1000
+	RatioFrom    Size  `yaml:"ratio_from"`    // decoded bytes from which on the ratio counts; default 1GiB
+	DecodedBytes Size  `yaml:"decoded_bytes"` // of one object; default 1TiB
 }
 
 // CSV is a dialect of CSV.
@@ -220,6 +233,7 @@ func defaults() Pipeline {
 			CSV:      defaultCSV(),
 			Lookback: 72 * time.Hour,
 			Settle:   Settle{Auto: true},
+			Limits:   defaultLimits(),
 			OnChange: OnChangeSkip,
 			OnBroken: OnBrokenQuarantine,
 
@@ -242,6 +256,10 @@ func defaults() Pipeline {
 
 		PublishOnConflict: OnConflictFail,
 	}
+}
+
+func defaultLimits() ObjectLimits {
+	return ObjectLimits{RecordBytes: 8 << 20, PageBytes: 256 << 20, Ratio: 1000, RatioFrom: 1 << 30, DecodedBytes: 1 << 40}
 }
 
 // defaultCSV is the dialect of a file that says nothing, but for the encoding,

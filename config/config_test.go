@@ -49,7 +49,7 @@ func TestParse_MinimalFileHasEveryDefault(t *testing.T) {
 		"Source:{Files:{Path:/etc/batcher/in S3:{Endpoint: Region: PathStyle:<nil> CAFile: Profile: RoleARN: SSEKMSKey:} " +
 		"Include:[**] Exclude:[] TimePath: Relist:24h0m0s Start:earliest Format:auto Unnest: Encoding:utf-8 OnInvalidUTF8:reject " +
 		"CSV:{Delimiter:auto Header:auto Columns:[] Pad:false Quote:\" Escape: Comment: SkipLines:0 Trailing:auto Encoding:utf-8 Null:[] Decimal:.} " +
-		"Lookback:72h0m0s Settle:{Auto:true Age:5s} OnChange:skip OnBroken:quarantine OnUnreadable:wait}} " +
+		"Lookback:72h0m0s Settle:{Auto:true Age:5s} OnChange:skip Limits:{RecordBytes:8388608 PageBytes:268435456 Ratio:1000 RatioFrom:1073741824 DecodedBytes:1099511627776} OnBroken:quarantine OnUnreadable:wait}} " +
 		"Table:events Batch:{MaxBytes:1073741824 MaxRecords:5000000 MaxObjects:10000} RecordID:position " +
 		"Schema:{Contract:evolve Nested:{MaxDepth:4 MaxLeaves:128 MinRecords:100} Columns:[] OnlyListed:false Names:lower} " +
 		"EventTime:<nil> PartitionBy:[] DeadLetters:{Table:events_dead FailAbove:{Ratio:0.1 MinRecords:1000}} " +
@@ -89,7 +89,7 @@ parquet: {compression: snappy, target_file_bytes: 1TiB}
 	for _, want := range []string{
 		"Name:clicks-2 Store:s3://lake/prod S3:{Endpoint:http://minio:9000 Region:eu PathStyle:0x", "CAFile:/etc/batcher/tls/ca.pem Profile:ops RoleARN:arn SSEKMSKey:key}",
 		"Path:s3://raw/app S3:{Endpoint: Region:us", "Include:[**/*.ndjson] Exclude:[tmp/**] TimePath:*/{yyyy}/{MM}/{dd}/ Relist:1h30m0s Start:2026-11-01T00:00:00Z Format:ndjson",
-		"Lookback:1h30m0s Settle:{Auto:false Age:250ms} OnChange:fail OnBroken:fail OnUnreadable:quarantine", "Table:clicks Batch:{MaxBytes:500000 MaxRecords:7 MaxObjects:2}",
+		"Lookback:1h30m0s Settle:{Auto:false Age:250ms} OnChange:fail Limits:{RecordBytes:8388608 PageBytes:268435456 Ratio:1000 RatioFrom:1073741824 DecodedBytes:1099511627776} OnBroken:fail OnUnreadable:quarantine", "Table:clicks Batch:{MaxBytes:500000 MaxRecords:7 MaxObjects:2}",
 		"Nested:{MaxDepth:1 MaxLeaves:1 MinRecords:2}", "Names:snake", "DeadLetters:{Table:bad FailAbove:{Ratio:0 MinRecords:0}}", "Parquet:{Compression:snappy TargetFileBytes:1099511627776}",
 	} {
 		if !strings.Contains(got, want) {

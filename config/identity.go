@@ -84,6 +84,7 @@ type deciding struct {
 	Columns     []pinned      `json:",omitempty"` // with the event time
 	OnlyListed  bool          `json:",omitempty"`
 	PartitionBy []Partition   `json:",omitempty"`
+	Limits      *ObjectLimits `json:",omitempty"` // nil: the defaults
 	Rules       int           // of this program: readingRules
 }
 
@@ -154,6 +155,9 @@ func (p *Pipeline) deciding() deciding {
 	}
 	if files.OnUnreadable == OnUnreadableQuarantine {
 		d.Unreadable = files.OnUnreadable
+	}
+	if files.Limits != defaultLimits() {
+		d.Limits = &files.Limits
 	}
 	dialect := defaultCSV()
 	if dialect.Encoding = files.Encoding; !reflect.DeepEqual(files.CSV, dialect) {

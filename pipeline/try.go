@@ -197,7 +197,7 @@ func (t *try) open(ctx context.Context, fetch *fetcher, o files.Object) (io.Read
 	if err != nil || !t.distrust {
 		return body, err
 	}
-	err = record.CheckContainer(ctx, body, t.Record)
+	err = record.CheckContainer(ctx, o.Key, body, t.Record)
 	_ = body.Close()
 	if err != nil {
 		return nil, err

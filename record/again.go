@@ -35,7 +35,7 @@ var ErrNoText = errors.New("records of this format are no text")
 // Layout looks at the head of an object whose stored bytes are r. It fails as
 // Decode does.
 func (d *Decoder) Layout(stop Stopper, o Object, r io.Reader) (*Layout, error) {
-	if err := d.in.open(stop, r); err != nil {
+	if err := d.in.open(stop, source.KeyOf(o.Source), r); err != nil {
 		return nil, err
 	}
 	in, err := d.openObject(o)
@@ -105,7 +105,7 @@ func (f Format) ByName(name string) Kind {
 // its text, in UTF-8, up to 64 KiB; of a container with types of its own there is
 // none. It is valid until the decoder reads again. It fails as Decode does.
 func (d *Decoder) Head(stop Stopper, o Object, r io.Reader) (Kind, []byte, error) {
-	if err := d.in.open(stop, r); err != nil {
+	if err := d.in.open(stop, source.KeyOf(o.Source), r); err != nil {
 		return "", nil, err
 	}
 	w := &d.text

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
@@ -24,12 +25,11 @@ const (
 	containerZstd   = "zstd"
 	containerBzip2  = "bzip2"
 	containerSnappy = "snappy"
+	containerLZ4    = "lz4"
 )
 
 const (
 	storedBuffer = 64 << 10
-	// freeDecoded is how much an object may hold before its ratio is judged.
-	freeDecoded = 4 << 20
 	// maxWindow is the largest zstd window accepted, all of which is held in memory
 	// while an object is read. Every level of the zstd command up to 20 needs no more,
 	// and most need 8 MiB at most; 21, 22 and --long do. It does not follow the memory
@@ -75,8 +75,8 @@ func (s *storedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// open begins to read the object whose stored bytes are r.
-func (c *container) open(stop Stopper, r io.Reader) error {
+// open begins to read the object of a name whose stored bytes are r.
+func (c *container) open(stop Stopper, name string, r io.Reader) error {
 	if c.buf == nil {
 		c.buf = bufio.NewReaderSize(nil, storedBuffer)
 		c.stored.sum = sha256.New()
@@ -106,13 +106,36 @@ func (c *container) open(stop Stopper, r io.Reader) error {
 		c.sn.Reset(c.buf)
 		c.kind, c.out = containerSnappy, c.sn
 		return nil
+	case bytes.HasPrefix(head, xerialMagic):
+		c.kind = containerSnappy
+		c.out, err = c.xerial()
+		return c.wrap(err)
+	case bytes.HasPrefix(head, lz4Magic):
+		c.kind, c.out = containerLZ4, newLZ4(c.buf)
+		return nil
 	}
-	for magic, name := range foreign {
+	return c.openOther(name)
+}
+
+// openOther opens what has no magic number that is read here.
+func (c *container) openOther(name string) error {
+	head, err := c.buf.Peek(storedBuffer) // an object may be shorter
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("read object: %w", err)
+	}
+	for magic, kind := range foreign {
 		if bytes.HasPrefix(head, []byte(magic)) {
-			return c.broken(name+" is not a compression that is read here: use gzip, zstd, bzip2 or snappy", nil)
+			return c.broken(kind+notRead, nil)
 		}
 	}
-	c.kind, c.out = containerPlain, c.buf
+	c.kind = strings.TrimPrefix(packedAs(name), ".")
+	out, err := c.byName(name, head[:min(len(head), 512)])
+	if err != nil {
+		return c.wrap(err)
+	}
+	if c.out = out; out == nil {
+		c.kind, c.out = containerPlain, c.buf
+	}
 	return nil
 }
 
@@ -122,10 +145,15 @@ const maxMagic = 10
 // snappyMagic begins the framing format of snappy.
 var snappyMagic = []byte("\xff\x06\x00\x00sNaPpY")
 
+// lz4Magic begins a frame of lz4.
+var lz4Magic = []byte("\x04\x22\x4d\x18")
+
 // foreign are beginnings of what is packed and cannot be read.
 var foreign = map[string]string{
-	"\xfd7zXZ\x00": "xz", "\x04\x22\x4d\x18": "lz4", "PK\x03\x04": "zip", "7z\xbc\xaf\x27\x1c": "7z", "\x1f\x9d": "compress",
+	"\xfd7zXZ\x00": "xz", "PK\x03\x04": "zip", "7z\xbc\xaf\x27\x1c": "7z", "\x1f\x9d": "compress",
 }
+
+const notRead = " is not a compression that is read here: use gzip, zstd, bzip2, lz4 or snappy"
 
 // isBzip2 knows a bzip2 file by its magic number and the first block's, or the
 // end's if it holds nothing.
@@ -137,9 +165,9 @@ func isBzip2(head []byte) bool {
 // CheckContainer reads a compressed object to its end and says whether its
 // container is whole. A plain one has no container and is not read. It fails as
 // Decoder.Decode does.
-func CheckContainer(stop Stopper, r io.Reader, limits Limits) error {
+func CheckContainer(stop Stopper, name string, r io.Reader, limits Limits) error {
 	c := container{limits: limits.withDefaults()}
-	if err := c.open(stop, r); err != nil {
+	if err := c.open(stop, name, r); err != nil {
 		return err
 	}
 	if c.kind == containerPlain {
@@ -198,12 +226,23 @@ func (c *container) Read(p []byte) (int, error) {
 	n, err := c.out.Read(p)
 	c.read += int64(n)
 	if c.read > c.limits.MaxDecoded {
-		return n, c.broken(fmt.Sprintf("more than %d decoded bytes", c.limits.MaxDecoded), nil)
+		return n, c.tooLarge("more decoded bytes than that", "decoded_bytes", c.limits.MaxDecoded)
 	}
-	if c.read > freeDecoded && c.read/c.limits.MaxRatio > c.stored.n {
-		return n, c.broken(fmt.Sprintf("more than %d decoded bytes for each stored byte", c.limits.MaxRatio), nil)
+	if c.read > c.limits.RatioFrom && c.read/c.limits.MaxRatio > c.stored.n {
+		return n, c.tooLarge("more decoded bytes for each stored byte than that", "ratio", c.limits.MaxRatio)
+	}
+	if err == io.EOF && c.kind != containerPlain {
+		if rest, _ := c.buf.Peek(1); len(rest) > 0 {
+			return n, c.broken("damaged "+c.kind, errGarbage)
+		}
 	}
 	return n, c.wrap(err)
+}
+
+// tooLarge says that an object is beyond a bound, which a key of the pipeline file
+// raises.
+func (c *container) tooLarge(what, key string, bound int64) error {
+	return &BrokenError{Reason: fmt.Sprintf("%s: %s; source.files.limits.%s is %d", TooLargeReason, what, key, bound), Offset: c.read, TooLarge: true}
 }
 
 // wrap tells a broken container from a failing store.
@@ -213,6 +252,9 @@ func (c *container) wrap(err error) error {
 	}
 	if c.stored.err != nil {
 		return fmt.Errorf("read object: %w", c.stored.err)
+	}
+	if said := new(BrokenError); errors.As(err, &said) {
+		return said
 	}
 	reason := "damaged " + c.kind
 	if errors.Is(err, io.ErrUnexpectedEOF) {

@@ -13,7 +13,7 @@ import (
 // Decode or Flush. It fails with a BrokenError, with ErrRestart, with what r,
 // Block or Dead failed with, or with stop's error.
 func (d *Decoder) Decode(stop Stopper, o Object, r io.Reader) (Result, error) {
-	if err := d.in.open(stop, r); err != nil {
+	if err := d.in.open(stop, source.KeyOf(o.Source), r); err != nil {
 		return Result{}, err
 	}
 	in, err := d.openObject(o)

@@ -41,7 +41,7 @@ const (
 )
 
 // packings are endings of names that say how an object is compressed.
-var packings = []string{".gz", ".gzip", ".zst", ".zstd", ".bz2", ".sz", ".snappy"}
+var packings = []string{".gz", ".gzip", ".zst", ".zstd", ".bz2", ".sz", ".snappy", ".lz4", ".deflate", ".zz", ".zlib", ".br"}
 
 // Packed says whether an object's name says that it is compressed.
 func Packed(name string) bool {

@@ -106,14 +106,14 @@ func TestHostileInputHasItsOutcome(t *testing.T) {
 		{"dates in the years 0 and 50,000", object, `{"a":"0000-01-01"}` + "\n" + `{"a":"50000-01-01"}` + "\n" + `{"a":"2024-02-29"}`, "3 rows: a:string"},
 		{"instants in the years 0 and 50,000", object, `{"a":"0000-01-01T00:00:00Z"}` + "\n" + `{"a":"50000-01-01T00:00:00Z"}` + "\n" + `{"a":"2024-02-29T00:00:00Z"}`, "3 rows: a:string"},
 		{"instants in the years 1 and 9999", object, `{"a":"0001-01-01T00:00:00Z"}` + "\n" + `{"a":"9999-12-31T23:59:59.999999Z"}`, "2 rows: a:timestamp"},
-		{"a gzip bomb", object, gzipped(t, bomb), "broken: more than 1000 decoded bytes for each stored byte"},
-		{"a zstd bomb", object, zstded(t, bomb), "broken: more than 1000 decoded bytes for each stored byte"},
-		{"a bzip2 bomb", object, unbase64(bzip2Bomb), "broken: more than 1000 decoded bytes for each stored byte"},
+		{"a gzip bomb", object, gzipped(t, bomb), "too large: more decoded bytes for each stored byte than that; source.files.limits.ratio is 1000"},
+		{"a zstd bomb", object, zstded(t, bomb), "too large: more decoded bytes for each stored byte than that; source.files.limits.ratio is 1000"},
+		{"a bzip2 bomb", object, unbase64(bzip2Bomb), "too large: more decoded bytes for each stored byte than that; source.files.limits.ratio is 1000"},
 		{"a bomb in a bomb", object, gzipped(t, gzipped(t, bomb)), "broken: binary data, not text"},
 		{"zstd that demands a window of 32 MiB", object, window(t, 32<<20, lines), "2 rows: a:int64"},
 		{"zstd that demands a window of 64 MiB", object, window(t, 64<<20, lines), "broken: zstd with a window of 67108864 bytes, more than 33554432"},
 	} {
-		s := look(t, &truth{key: c.input, name: c.name, body: c.body}, record.Options{Format: record.Format{Kind: record.Auto}})
+		s := look(t, &truth{key: c.input, name: c.name, body: c.body}, record.Options{Format: record.Format{Kind: record.Auto}, Limits: record.Limits{RatioFrom: 4 << 20}})
 		got := s.String()
 		if s.broken == nil {
 			got += rescues(s) + ": " + columns(s.schema)

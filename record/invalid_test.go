@@ -78,8 +78,8 @@ func TestFurtherContainers(t *testing.T) {
 		{kind: "bzip2", body: bzipped[:12] + "x" + bzipped[13:], broken: "damaged bzip2"},
 		{kind: "snappy", body: sn.String()[:sn.Len()-3], broken: "damaged snappy"},
 		{kind: "snappy", body: sn.String()[:sn.Len()-1] + "x", broken: "damaged snappy"},
-		{body: "\xfd7zXZ\x00\x00\x04", broken: "xz is not a compression that is read here: use gzip, zstd, bzip2 or snappy"},
-		{body: "PK\x03\x04\x14\x00", broken: "zip is not a compression that is read here: use gzip, zstd, bzip2 or snappy"},
+		{body: "\xfd7zXZ\x00\x00\x04", broken: "xz is not a compression that is read here: use gzip, zstd, bzip2, lz4 or snappy"},
+		{body: "PK\x03\x04\x14\x00", broken: "zip is not a compression that is read here: use gzip, zstd, bzip2, lz4 or snappy"},
 	} {
 		t.Run(fmt.Sprint(c.kind, c.broken), func(t *testing.T) {
 			opt := record.Options{Format: ndjson}

@@ -76,20 +76,24 @@ var ErrRestart = errors.New("types widened: decode the batch again with what was
 // read: it is not the object that was read in part before.
 var ErrShort = errors.New("object ends before the position to read from")
 
+// TooLargeReason begins the reason of an object that is beyond a bound.
+const TooLargeReason = "too large"
+
 // BrokenError says that an object's container cannot be read: nothing of the
 // object may be kept.
 type BrokenError struct {
-	Reason string
-	Offset int64 // decoded bytes read before
-	Unread bool  // there is nothing to be said of the container: the store does not hand it out
-	Taken  int64 // records of the object taken before; if none, the decoder may go on with the next object
-	Err    error // what the decompressor said, if anything
+	Reason   string
+	Offset   int64 // decoded bytes read before
+	Unread   bool  // there is nothing to be said of the container: the store does not hand it out
+	TooLarge bool  // nor is it wrong: it is beyond a bound that the pipeline file can raise
+	Taken    int64 // records of the object taken before; if none, the decoder may go on with the next object
+	Err      error // what the decompressor said, if anything
 }
 
 // Error says what is wrong and where.
 func (e *BrokenError) Error() string {
 	msg := fmt.Sprintf("broken object after %d decoded bytes: %s", e.Offset, e.Reason)
-	if e.Unread {
+	if e.Unread || e.TooLarge {
 		msg = "object " + e.Reason
 	}
 	if e.Err != nil {
@@ -110,7 +114,9 @@ type Limits struct {
 	BlockBytes     int   // decoded bytes, and values, of a block; 1 MiB
 	BlockRows      int   // rows of a block; 65536
 	MaxColumns     int   // leaves of the table; what more keys hold is rescued; 2048
+	MaxPageBytes   int   // a page of Parquet, a block of Avro or of a compression; 256 MiB
 	MaxRatio       int64 // decoded bytes per stored byte; 1000
+	RatioFrom      int64 // decoded bytes of one object from which on the ratio counts; 1 GiB
 	MaxDecoded     int64 // decoded bytes of one object; 1 TiB
 }
 
@@ -126,11 +132,11 @@ func (l Limits) withDefaults() Limits {
 	set(&l.BlockBytes, 1<<20)
 	set(&l.BlockRows, 64<<10)
 	set(&l.MaxColumns, 2048)
-	if l.MaxRatio <= 0 {
-		l.MaxRatio = 1000
-	}
-	if l.MaxDecoded <= 0 {
-		l.MaxDecoded = 1 << 40
+	set(&l.MaxPageBytes, 256<<20)
+	for v, d := range map[*int64]int64{&l.MaxRatio: 1000, &l.RatioFrom: 1 << 30, &l.MaxDecoded: 1 << 40} {
+		if *v <= 0 {
+			*v = d
+		}
 	}
 	return l
 }

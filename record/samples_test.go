@@ -29,6 +29,9 @@ type seen struct {
 
 // String is short enough for a table of exceptions.
 func (s *seen) String() string {
+	if s.broken != nil && s.broken.TooLarge {
+		return s.broken.Reason
+	}
 	if s.broken != nil {
 		return "broken: " + s.broken.Reason
 	}

@@ -329,7 +329,7 @@ func (s *seen) cells(rows [][]string, k *sums) error {
 func sameCell(kind schema.Kind, got any, cell string) bool {
 	switch v := got.(type) {
 	case nil:
-		return cell == "" || kind != schema.String && slices.Contains([]string{"NULL", "null", "NA", "N/A", "None", `\N`}, strings.TrimSpace(cell))
+		return cell == "" || kind != schema.String && slices.Contains([]string{"NULL", "null", "NA", "N/A", "None", "none", `\N`}, strings.TrimSpace(cell))
 	case bool:
 		return strings.EqualFold(strconv.FormatBool(v), cell)
 	case json.Number:

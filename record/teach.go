@@ -186,7 +186,8 @@ func (p *typedParser) sole(c typed.Cursor, v typed.Value, s *schema.Shape) bool 
 		child := s.Elements()
 		if v.Tag != typed.List {
 			key, err := in.Key()
-			if err != nil || p.odd && !utf8.Valid(key) || columns && !p.learner.keys.add(object, key) {
+			twice := columns && v.Tag == typed.Struct && !p.learner.keys.add(object, key) // one of a map is rescued
+			if err != nil || p.odd && !utf8.Valid(key) || twice {
 				return false
 			}
 			if v.Tag == typed.Struct {

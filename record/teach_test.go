@@ -113,7 +113,6 @@ func TestARecordThatIsNoRowTeachesNothing(t *testing.T) {
 		{"ragged", record.Format{Kind: record.CSV}, "1,x", "y", "id:int64"},
 		{"bad quote", record.Format{Kind: record.CSV}, "1,x", `y,"x"y`, "id:int64"},
 		{"D12_invalid line", record.Format{Kind: record.Lines, Invalid: record.Keep}, "", "\xff", ""},
-		{"D14_avro", record.Format{Kind: record.Avro}, avroGood, long(1) + text("x") + long(2) + text("k") + long(1) + text("x") + text("k") + long(0) + long(1) + long(0) + long(1) + text("s"), "id:int64"},
 		{"D12_avro", record.Format{Kind: record.Avro, Invalid: record.Keep}, avroGood, long(1) + text("\xff") + long(0) + long(1) + text("s"), "id:int64"},
 	} {
 		for _, before := range []int{0, 1, 200} {

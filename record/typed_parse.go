@@ -317,37 +317,6 @@ func (p *typedParser) list(in typed.Cursor, n *node, rep uint8) bool {
 	return true
 }
 
-// mapping reads a map or a struct into a map.
-func (p *typedParser) mapping(in typed.Cursor, n *node, rep uint8) bool {
-	if n.depth >= p.maxDepth {
-		return p.tooDeep(in.Offset()) >= 0
-	}
-	if in.Done() {
-		nulls(n.leaves, p.row, rep, n.def)
-	}
-	n.mapKeys = emptied(n.mapKeys)
-	for !in.Done() {
-		key, err := in.Key()
-		if err != nil {
-			return p.syntax(in.Offset()) >= 0
-		}
-		if _, twice := n.mapKeys[string(key)]; twice {
-			return p.fail(duplicateKey, in.Offset()) >= 0
-		}
-		if !utf8.Valid(key) {
-			return p.fail(invalidUTF8, in.Offset()) >= 0
-		}
-		n.key = string(key)
-		n.mapKeys[n.key] = struct{}{}
-		n.leaf.Bytes(p.row, rep, key)
-		if !p.value(&in, n.elem, rep, n.def+1) {
-			return false
-		}
-		rep = n.rep
-	}
-	return true
-}
-
 // observe joins the types of the record that was found valid.
 func (p *typedParser) observe(*record, when) {
 	c := typed.NewCursor(p.looked)

@@ -102,7 +102,7 @@ func broken(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	return &BrokenError{Reason: e.Reason, Offset: max(e.Offset, 0), Err: e.Err}
+	return &BrokenError{Reason: e.Reason, Offset: max(e.Offset, 0), Err: e.Err, TooLarge: e.Limit}
 }
 
 // Sized is what an object's reader may be besides, so that a Parquet file can be
@@ -131,9 +131,9 @@ func (d *Decoder) openTyped(_ Object, kind Kind) (reader, error) {
 	}
 	var err error
 	if most := max(2*d.limits.MaxRecordBytes, 64<<20); kind == Avro {
-		t.rows, err = avro.NewReader(t.rest, avro.Limits{MaxRecordBytes: most, MaxDepth: d.limits.MaxDepth})
+		t.rows, err = avro.NewReader(t.rest, avro.Limits{MaxRecordBytes: most, MaxBlockBytes: d.limits.MaxPageBytes, MaxDepth: d.limits.MaxDepth})
 	} else {
-		t.rows, err = d.openParquet(t.rest, parquet.Limits{MaxRecordBytes: most, MaxDepth: min(d.limits.MaxDepth, 100)})
+		t.rows, err = d.openParquet(t.rest, parquet.Limits{MaxRecordBytes: most, MaxPageBytes: d.limits.MaxPageBytes, MaxDepth: min(d.limits.MaxDepth, 100)})
 	}
 	return t, broken(err)
 }
@@ -150,7 +150,7 @@ func (d *Decoder) openParquet(r io.Reader, limits parquet.Limits) (rows, error) 
 		return nil, err
 	}
 	if held.Len() > maxHeld {
-		return nil, d.in.broken(fmt.Sprintf("a Parquet file of more than %d bytes that cannot be read from its end", maxHeld), nil)
+		return nil, &BrokenError{Reason: fmt.Sprintf("%s: a compressed Parquet file of more than %d bytes, which has to be held: unpack it", TooLargeReason, maxHeld), TooLarge: true}
 	}
 	return parquet.NewReader(bytes.NewReader(held.Bytes()), int64(held.Len()), limits)
 }

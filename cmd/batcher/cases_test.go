@@ -24,17 +24,18 @@ import (
 // fileCase is what testdata/cases/NAME/case.yaml says of the files in
 // testdata/cases/NAME/in: how they are read and what is to come of them.
 type fileCase struct {
-	Why           string         `yaml:"why"`            // what is right, and what used to go wrong
-	Pipeline      map[string]any `yaml:"pipeline"`       // laid over the pipeline file
-	Runs          [][]string     `yaml:"runs"`           // files that each run finds besides those before; default: all at once
-	Exit          []int          `yaml:"exit"`           // of each run; default 0
-	Stderr        []string       `yaml:"stderr"`         // patterns of what some run prints on standard error
-	Columns       []string       `yaml:"columns"`        // of the published table: "name type"
-	Rows          []string       `yaml:"rows"`           // by source and offset: JSON of the user columns, and _rescued where it is not null
-	Dead          []string       `yaml:"dead"`           // "source@offset code"
-	Broken        []string       `yaml:"broken"`         // quarantined objects
-	DuckDB        string         `yaml:"duckdb"`         // what DuckDB makes of the files of in/, which is to be the same rows
-	DuckDBDiffers string         `yaml:"duckdb_differs"` // why there is no such query
+	Why           string            `yaml:"why"`            // what is right, and what used to go wrong
+	Pipeline      map[string]any    `yaml:"pipeline"`       // laid over the pipeline file
+	Runs          [][]string        `yaml:"runs"`           // files that each run finds besides those before; default: all at once
+	Exit          []int             `yaml:"exit"`           // of each run; default 0
+	Stderr        []string          `yaml:"stderr"`         // patterns of what some run prints on standard error
+	Columns       []string          `yaml:"columns"`        // of the published table: "name type"
+	Rows          []string          `yaml:"rows"`           // by source and offset: JSON of the user columns, and _rescued where it is not null
+	Facts         map[string]string `yaml:"facts"`          // in the place of many rows: queries on the committed rows, and what DuckDB says
+	Dead          []string          `yaml:"dead"`           // "source@offset code"
+	Broken        []string          `yaml:"broken"`         // quarantined objects
+	DuckDB        string            `yaml:"duckdb"`         // what DuckDB makes of the files of in/, which is to be the same rows
+	DuckDBDiffers string            `yaml:"duckdb_differs"` // why there is no such query
 	dir           string
 	duck          *localdev.DuckDB
 	world         *world
@@ -164,7 +165,7 @@ func (c *fileCase) run(t *testing.T, exit int) (stdout string) {
 // check compares columns, rows, dead letters and broken objects.
 func (c *fileCase) check(t *testing.T) {
 	t.Helper()
-	if len(c.Columns) == 0 && len(c.Rows) == 0 && len(c.Dead) == 0 && len(c.Broken) == 0 {
+	if len(c.Facts) == 0 && len(c.Columns) == 0 && len(c.Rows) == 0 && len(c.Dead) == 0 && len(c.Broken) == 0 {
 		return // nothing was committed
 	}
 	var shown struct {
@@ -191,6 +192,15 @@ func (c *fileCase) check(t *testing.T) {
 
 func (c *fileCase) checkRows(t *testing.T, types map[string]string) {
 	t.Helper()
+	from := "read_parquet([" + strings.Join(c.world.localFiles(), ", ") + "], union_by_name = true)"
+	for query, fact := range c.Facts {
+		if got := c.queried(t, strings.ReplaceAll(query, "$rows", from), types); len(got) != 1 || strings.TrimSpace(got[0]) != fact {
+			t.Errorf("%s: %q, want %q", query, got, fact)
+		}
+	}
+	if len(c.Facts) > 0 {
+		return
+	}
 	want := make([]string, len(c.Rows))
 	for i, text := range c.Rows {
 		want[i] = canonicalRow(t, text, types)
@@ -201,7 +211,6 @@ func (c *fileCase) checkRows(t *testing.T, types map[string]string) {
 	}
 	same(t, "rows that batcher reads", got, want)
 	if len(c.Rows) > 0 {
-		from := "read_parquet([" + strings.Join(c.world.localFiles(), ", ") + "], union_by_name = true)"
 		same(t, "rows that DuckDB reads", c.queried(t, "SELECT * FROM "+from+" ORDER BY _source, _offset", types), want)
 	}
 	if c.DuckDB != "" {
@@ -245,10 +254,14 @@ func (c *fileCase) checkBad(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s@%d %s", letter.Source, letter.Offset, letter.Code))
 	}
 	same(t, "dead letters", slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(c.Dead)))
-	var listed struct{ Quarantined []struct{ Key string } }
+	var listed struct {
+		Quarantined []struct {
+			Source string `json:"_source"`
+		}
+	}
 	c.world.must(&listed, "dlq", "list")
 	for _, q := range listed.Quarantined {
-		broken = append(broken, q.Key)
+		broken = append(broken, q.Source)
 	}
 	same(t, "broken objects", slices.Sorted(slices.Values(broken)), slices.Sorted(slices.Values(c.Broken)))
 }

@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 
 	"batcher/config"
-	"batcher/record"
 	"batcher/sample"
 	"batcher/source/files"
 )
@@ -113,7 +112,7 @@ func (f *firstFile) look(ctx context.Context, c *call) (*sample.Sample, error) {
 		if err != nil {
 			return nil, err
 		}
-		seen, err := sample.Look(ctx, src, sample.Options{Format: formatOf(cfg), Rules: rulesOf(cfg), Limits: record.Limits{}})
+		seen, err := sample.Look(ctx, src, sample.Options{Format: formatOf(cfg), Rules: rulesOf(cfg), Limits: limitsOf(cfg)})
 		if err != nil || !f.take(seen.Settings) || round == rounds {
 			return seen, err
 		}

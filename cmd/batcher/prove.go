@@ -12,7 +12,6 @@ import (
 	"batcher/compact"
 	"batcher/config"
 	"batcher/object"
-	"batcher/record"
 )
 
 // verify is the verb verify.
@@ -59,7 +58,7 @@ func verify(ctx context.Context, c *call, o verifyOptions) error {
 // verifier proves the chain under the pipeline file.
 func (r *rooms) verifier(c *call) *audit.Verifier {
 	return &audit.Verifier{
-		Log: r.log, Store: r.store, Source: r.source, Set: r.set, Rules: rulesOf(r.cfg), Record: record.Limits{}, Format: formatOf(r.cfg),
+		Log: r.log, Store: r.store, Source: r.source, Set: r.set, Rules: rulesOf(r.cfg), Record: limitsOf(r.cfg), Format: formatOf(r.cfg),
 		Config: r.cfg.Hash(), Table: string(r.cfg.Table), Dead: string(r.cfg.DeadLetters.Table), Logger: c.Logger,
 	}
 }

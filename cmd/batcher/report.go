@@ -265,7 +265,7 @@ func (r report) troubles() string {
 		fmt.Fprintf(&b, "  %s changed since consumed, left alone\n", many(n, "object"))
 	}
 	if n := r.Objects.Quarantined; n > 0 {
-		fmt.Fprintf(&b, "  %s quarantined: broken containers, or they cannot be read\n", many(n, "object"))
+		fmt.Fprintf(&b, "  %s quarantined: broken, too large or unreadable; batcher dlq list says why\n", many(n, "object"))
 	}
 	for i, o := range r.Unreadable {
 		if i == maxFilesShown {

@@ -154,6 +154,14 @@ var contracts = map[config.Contract]schema.Contract{
 	config.ContractDiscardValue: schema.DiscardValue, config.ContractDiscardRow: schema.DiscardRow,
 }
 
+// limitsOf are the bounds of objects.
+func limitsOf(cfg *config.Pipeline) record.Limits {
+	l := cfg.Source.Files.Limits
+	return record.Limits{
+		MaxRecordBytes: int(l.RecordBytes), MaxPageBytes: int(l.PageBytes), MaxRatio: l.Ratio, RatioFrom: int64(l.RatioFrom), MaxDecoded: int64(l.DecodedBytes),
+	}
+}
+
 // formatOf says how objects are read.
 func formatOf(cfg *config.Pipeline) record.Format {
 	in := cfg.Source.Files
@@ -199,7 +207,7 @@ func (r *rooms) pipeline(c *call) *pipeline.Pipeline {
 		Log: r.log, Store: r.store, Source: r.source, Input: r.input, Set: r.set,
 		Config: identity(cfg), Start: start(cfg.Source.Files.Start), BeginsNow: cfg.Source.Files.Start.At == config.StartNow,
 		Table: string(cfg.Table), Dead: string(cfg.DeadLetters.Table),
-		Rules: rulesOf(cfg), Record: record.Limits{}, Format: formatOf(cfg),
+		Rules: rulesOf(cfg), Record: limitsOf(cfg), Format: formatOf(cfg),
 		Limits:     batch.Limits{Bytes: int64(cfg.Batch.MaxBytes), Records: cfg.Batch.MaxRecords, Objects: cfg.Batch.MaxObjects},
 		Budget:     batch.Budget{Ratio: cfg.DeadLetters.FailAbove.Ratio, MinRecords: cfg.DeadLetters.FailAbove.MinRecords},
 		File:       datafile.Options{Compression: datafile.Compression(cfg.Parquet.Compression), CreatedBy: "batcher"},

@@ -44,14 +44,14 @@ import (
 // default.
 type Limits struct {
 	MaxHeaderBytes int // schema and other metadata; 16 MiB
-	MaxBlockBytes  int // one block, stored and decompressed; 64 MiB
+	MaxBlockBytes  int // one block, stored and decompressed; 256 MiB
 	MaxRecordBytes int // one record in its typed form; 64 MiB
 	MaxDepth       int // records, arrays, maps and unions inside each other; 512
 }
 
 func (l Limits) withDefaults() Limits {
 	l.MaxHeaderBytes = cmp.Or(l.MaxHeaderBytes, 16<<20)
-	l.MaxBlockBytes = cmp.Or(l.MaxBlockBytes, 64<<20)
+	l.MaxBlockBytes = cmp.Or(l.MaxBlockBytes, 256<<20)
 	l.MaxRecordBytes = cmp.Or(l.MaxRecordBytes, 64<<20)
 	l.MaxDepth = cmp.Or(l.MaxDepth, 512)
 	return l
@@ -179,7 +179,7 @@ func (r *Reader) broken(err error) error {
 	if r.block.data != nil {
 		offset = r.start
 	}
-	return &typed.Error{Ordinal: r.next, Offset: offset, Reason: err.Error()}
+	return &typed.Error{Ordinal: r.next, Offset: offset, Reason: err.Error(), Limit: errors.Is(err, typed.ErrLimit)}
 }
 
 // header reads magic, metadata and sync marker.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parquet-go/parquet-go/format"
 
+	"batcher/record/typed"
 	"batcher/thrift"
 )
 
@@ -209,7 +210,10 @@ func (c *column) nextPage() error {
 	}
 	limit := int32(min(c.limits.MaxPageBytes, 1<<31-1))
 	if h.CompressedPageSize < 0 || h.CompressedPageSize > limit || h.UncompressedPageSize < 0 || h.UncompressedPageSize > limit {
-		return fmt.Errorf("a page of %d bytes that hold %d, %d at most", h.CompressedPageSize, h.UncompressedPageSize, limit)
+		if h.CompressedPageSize < 0 || h.UncompressedPageSize < 0 {
+			return fmt.Errorf("%w: a page of %d bytes that hold %d", errCorrupt, h.CompressedPageSize, h.UncompressedPageSize)
+		}
+		return fmt.Errorf("%w: a page of %d bytes that hold %d; source.files.limits.page_bytes is %d", typed.ErrLimit, h.CompressedPageSize, h.UncompressedPageSize, limit)
 	}
 	stored, err := c.read(int(h.CompressedPageSize))
 	if err != nil {
@@ -245,7 +249,7 @@ func (c *column) hold() error {
 	c.open += now - c.held
 	c.held = now
 	if c.open > c.limits.MaxOpenBytes {
-		return fmt.Errorf("the pages of all columns take more than %d bytes at once", c.limits.MaxOpenBytes)
+		return fmt.Errorf("%w: the pages of all columns take more than %d bytes at once; twice source.files.limits.page_bytes, and at least 512 MiB", typed.ErrLimit, c.limits.MaxOpenBytes)
 	}
 	return nil
 }

@@ -47,16 +47,16 @@ import (
 // default.
 type Limits struct {
 	MaxFooterBytes int   // 64 MiB
-	MaxPageBytes   int   // one page, stored and decompressed; 64 MiB
-	MaxOpenBytes   int64 // the pages and dictionaries of all columns that are open at once; 512 MiB
+	MaxPageBytes   int   // one page, stored and decompressed; 256 MiB
+	MaxOpenBytes   int64 // the pages and dictionaries of all columns that are open at once; twice a page, and at least 512 MiB
 	MaxRecordBytes int   // one record in its typed form; 64 MiB
 	MaxDepth       int   // groups, lists and maps inside each other; 100
 }
 
 func (l Limits) withDefaults() Limits {
 	l.MaxFooterBytes = cmp.Or(l.MaxFooterBytes, 64<<20)
-	l.MaxPageBytes = cmp.Or(l.MaxPageBytes, 64<<20)
-	l.MaxOpenBytes = cmp.Or(l.MaxOpenBytes, 512<<20)
+	l.MaxPageBytes = cmp.Or(l.MaxPageBytes, 256<<20)
+	l.MaxOpenBytes = cmp.Or(l.MaxOpenBytes, max(512<<20, 2*int64(l.MaxPageBytes)))
 	l.MaxRecordBytes = cmp.Or(l.MaxRecordBytes, 64<<20)
 	l.MaxDepth = cmp.Or(l.MaxDepth, 100)
 	return l
@@ -219,5 +219,5 @@ func (r *Reader) judge(panicked any, err error) error {
 	if failed := new(sourceError); errors.As(err, &failed) {
 		return fmt.Errorf("read Parquet file: %w", failed.err)
 	}
-	return &typed.Error{Ordinal: r.next, Offset: -1, Reason: err.Error()}
+	return &typed.Error{Ordinal: r.next, Offset: -1, Reason: err.Error(), Limit: errors.Is(err, typed.ErrLimit)}
 }

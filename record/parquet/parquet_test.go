@@ -344,7 +344,7 @@ func TestRefused(t *testing.T) {
 		{"encrypted", []byte("PARE\x00\x00\x00\x00PARE"), parquet.Limits{}, "encrypted"},
 		{"footer longer than the file", []byte("PAR1\xff\xff\xff\x7fPAR1"), parquet.Limits{}, "a footer of"},
 		{"footer above the limit", whole, parquet.Limits{MaxFooterBytes: 100}, "100 at most"},
-		{"page above the limit", whole, parquet.Limits{MaxPageBytes: 10}, "10 at most"},
+		{"page above the limit", whole, parquet.Limits{MaxPageBytes: 10}, "page_bytes is 10"},
 		{"open pages above the limit", whole, parquet.Limits{MaxOpenBytes: 100}, "more than 100 bytes at once"},
 		{"record above the limit", whole, parquet.Limits{MaxRecordBytes: 10}, "more than the 10 bytes allowed"},
 		{"depth above the limit", whole, parquet.Limits{MaxDepth: 1}, "nested too deep"},

@@ -54,7 +54,7 @@ func AppendLocal(dst []byte, n int64, unit Digits) []byte {
 // as the bare number.
 func AppendTimeOfDay(dst []byte, n int64, unit Digits) []byte {
 	seconds, fraction := floor(n, unit.perSecond())
-	if seconds < 0 || seconds >= secondsPerDay {
+	if seconds < 0 || seconds > secondsPerDay || seconds == secondsPerDay && fraction > 0 { // 24:00:00 is the end of a day
 		return AppendInt(dst, n)
 	}
 	var text [24]byte

@@ -83,7 +83,11 @@ type Error struct {
 	Offset  int64  // byte of the container at or behind which it was noticed; -1 if that is not known
 	Reason  string // what is wrong, for people
 	Err     error  // what a decompressor said, if anything
+	Limit   bool   // nothing is wrong with the container, but ErrLimit
 }
+
+// ErrLimit is what everything beyond a bound wraps.
+var ErrLimit = errors.New("too large")
 
 // Error says what is wrong and where.
 func (e *Error) Error() string {
