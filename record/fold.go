@@ -86,7 +86,7 @@ func (n *node) fold(key string) int32 {
 		n.folds.first, n.folds.known = make(map[string]int32, len(n.byKey)), map[string]spelling{}
 		for other, f := range n.byKey {
 			fold := schema.Fold(other)
-			if first, has := n.folds.first[fold]; n.fields[f].kind != schema.None && (!has || f < first) {
+			if first, has := n.folds.first[fold]; n.fields[f].hasColumn() && (!has || f < first) {
 				n.folds.first[fold] = f
 			}
 		}

@@ -364,7 +364,7 @@ func (s *scanner) misfit(d []byte, i int, n *node, rep, def uint8) int {
 	if n.fixed && s.loosely(d[i:end], n, rep, def) {
 		return end
 	}
-	if !n.fixed && !s.final && (n.kind != schema.None || n.blank || !n.parent.closed) {
+	if !n.fixed && !s.final && (n.hasColumn() || !n.parent.closed) {
 		return s.fail(surprise, i)
 	}
 	if n.blank && d[i] != '{' && d[i] != '[' {
@@ -372,7 +372,7 @@ func (s *scanner) misfit(d []byte, i int, n *node, rep, def uint8) int {
 	}
 	s.null(n, rep, def)
 	m := misfit{at: n, reason: wrongType}
-	if n.kind == schema.None {
+	if !n.hasColumn() {
 		m = misfit{at: n.parent, reason: unknownKey}
 		s.path = appendKey(n.parent.appendPath(s.path[:0]), []byte(n.name))
 	} else {

@@ -59,6 +59,9 @@ type node struct {
 	met   bool // some header has it; of objects the struct around it knows
 }
 
+// hasColumn says whether more than null was seen at the place.
+func (n *node) hasColumn() bool { return n.kind != schema.None || n.blank }
+
 // builder makes the tree for one schema. Fillers are kept from tree to tree by
 // field id.
 type builder struct {

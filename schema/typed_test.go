@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"slices"
 	"testing"
 
 	"batcher/schema"
@@ -67,6 +68,35 @@ func TestTypedNesting(t *testing.T) {
 		again.Settle(next)
 		if settled, _ := schema.Evolve(schema.New(), &again, schema.Rules{}); schema.Widened(next, settled) {
 			t.Errorf("%s: what was decided is %s when it is decided again", c.name, settled.Fields[3].Type)
+		}
+	}
+}
+
+// TestClassesJoinToWiderKinds joins every set of classes of plain values with every
+// other class: a kind never gives way to a narrower one, so that what a column takes
+// without a look at its class does not count.
+func TestClassesJoinToWiderKinds(t *testing.T) {
+	classes := []schema.Class{schema.SawBool, schema.SawInt, schema.SawWideInt, schema.SawDecimal, schema.SawFloat, schema.SawHuge, schema.SawDate,
+		schema.SawTimestamp, schema.SawText, schema.SawBlank, schema.SawFraction, schema.SawInfinite, schema.SawFloat | schema.SawDouble}
+	wider := map[schema.Kind][]schema.Kind{
+		schema.Bool: {schema.String}, schema.Date: {schema.String}, schema.Timestamp: {schema.String}, schema.Decimal: {schema.String},
+		schema.Int64: {schema.Float64, schema.Decimal, schema.String}, schema.Float64: {schema.Decimal, schema.String},
+	}
+	const undecided = schema.SawBlank | schema.SawInfinite
+	for set := range 1 << len(classes) {
+		var of schema.Class
+		for i, c := range classes {
+			if set>>i&1 == 1 {
+				of |= c
+			}
+		}
+		if of&^undecided == 0 {
+			continue
+		}
+		for _, c := range classes {
+			if from, to := of.Kind(), (of | c).Kind(); from != to && !slices.Contains(wider[from], to) {
+				t.Fatalf("%b is %s, and %s with %b", of, from, to, c)
+			}
 		}
 	}
 }
