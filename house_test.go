@@ -101,6 +101,7 @@ var vendors = map[string]string{
 	"github.com/pierrec/lz4":        "record record/parquet",
 	"github.com/twmb/franz-go":      "source/kafka",
 	"github.com/urfave/cli/v2":      "cmd",
+	"golang.org/x/term":             "cmd",
 	"github.com/bmatcuk/doublestar": "source/files",
 	"github.com/klauspost/compress": "datafile record record/avro record/parquet source/files bench",
 	"github.com/cespare/xxhash":     "datafile record column dedup",

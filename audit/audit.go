@@ -52,6 +52,14 @@ type Verifier struct {
 	Table  string
 	Dead   string
 	Logger *slog.Logger
+	Step   func(what string, done, total int64) // how far the proof is, of manifests, then of ranges of the source; may be nil
+}
+
+// step tells how far the proof is.
+func (v *Verifier) step(what string, done, total int64) {
+	if v.Step != nil {
+		v.Step(what, done, total)
+	}
 }
 
 // Check is a part of the proof that costs extra reads.

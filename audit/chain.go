@@ -190,6 +190,7 @@ func (w *walk) chain(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		prev = next
+		w.step("manifest", int64(seq-w.opts.Since), int64(w.head.Manifest.Seq-w.opts.Since))
 	}
 	if prev.SHA256 != w.head.SHA256 {
 		w.violation("I13", w.head.Manifest.Seq, "the head's bytes changed while they were read")

@@ -104,6 +104,7 @@ func (w *walk) atSource(ctx context.Context) error {
 	})
 	missing := int64(0)
 	for all := st.ranges; len(all) > 0; {
+		w.step("range", int64(len(st.ranges)-len(all)), int64(len(st.ranges)))
 		g := &gathering{walk: w, main: main, dead: dead}
 		n, err := g.expect(ctx, all)
 		if err != nil {

@@ -48,6 +48,9 @@ type Merge struct {
 	// Ahead is how many files are read at the same time; 0 stands for 8. With 1 every
 	// call to the store is made one after the other.
 	Ahead int
+	// Step tells how many files were merged, and how many are to be as far as known; it
+	// may be nil.
+	Step func(done, total int64)
 }
 
 // Merged is what was merged in one table, or would be.
@@ -145,6 +148,7 @@ func (m *Merge) Run(ctx context.Context, head manifest.Snapshot, table string, u
 		if total.Left = len(groups); total.Left == 0 || m.passed(until, groups[0].Bytes) {
 			return head, total, nil
 		}
+		m.step(total.Files, groups)
 		out, did, err := m.attempt(ctx, head, table, groups, until)
 		if err != nil {
 			return head, total, err
@@ -161,6 +165,18 @@ func (m *Merge) Run(ctx context.Context, head manifest.Snapshot, table string, u
 		}
 		m.Logger.Info("merging anew on a newer head", "table", table, "reason", out.Reason)
 	}
+}
+
+// step tells how far a table is.
+func (m *Merge) step(done int64, left []Group) {
+	if m.Step == nil {
+		return
+	}
+	total := done
+	for _, g := range left {
+		total += int64(len(g.Files))
+	}
+	m.Step(done, total)
 }
 
 func (m *Merged) plus(o Merged) {

@@ -188,6 +188,9 @@ func (r Requests) Add(o Requests) Requests {
 	return Requests{r.Get + o.Get, r.Put + o.Put, r.List + o.List, r.Delete + o.Delete, r.Head + o.Head}
 }
 
+// Sum is how many requests there were of all kinds.
+func (r Requests) Sum() int64 { return r.Get + r.Put + r.List + r.Delete + r.Head }
+
 // Sub returns what was counted since o.
 func (r Requests) Sub(o Requests) Requests {
 	return Requests{r.Get - o.Get, r.Put - o.Put, r.List - o.List, r.Delete - o.Delete, r.Head - o.Head}

@@ -137,7 +137,10 @@ func wantsReport(app *cli.App, line []string) bool {
 	return len(arguments) > 0 && arguments[0] == "run" && form == string(outputJSON)
 }
 
-func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' }
+// isFlag says whether a word is a flag; -2 is the number of a manifest.
+func isFlag(word string) bool {
+	return len(word) > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9')
+}
 
 // flagName is the name in -n, --name and --name=value, and whether a value is
 // attached to it.

@@ -53,6 +53,7 @@ func (s *shell) runCommand() *cli.Command {
 func (s *shell) runAndReport(o runOptions) action {
 	return func(ctx context.Context, c *call) error {
 		s.reported = true
+		c.Progress.Begin()
 		var r report
 		err := protect(func() (err error) {
 			r, err = s.verbs.Run(ctx, c, o)

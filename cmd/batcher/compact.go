@@ -125,7 +125,8 @@ func (r *rooms) mergeAfter(ctx context.Context, c *call, run pipeline.Report, de
 func (r *rooms) merge(c *call) *compact.Merge {
 	p := r.pipeline(c)
 	m := &compact.Merge{Log: r.log, Store: r.store, Random: rand.Reader, Now: time.Now, Logger: c.Logger, File: p.File,
-		Rules: compact.Rules{Target: p.FileBytes}}
+		Rules: compact.Rules{Target: p.FileBytes},
+		Step:  func(done, total int64) { c.step(stage{what: "compact", done: done, total: total, unit: "file"}) }}
 	if e := r.cfg.EventTime; e != nil && len(e.Field.Place) == 1 {
 		m.OrderBy = e.Field.Place[0].Key
 	}

@@ -34,7 +34,7 @@ func (s *shell) repeat(o runOptions) action {
 			case ctx.Err() == nil && waits(nil)(err): // one bad object holds up no other
 				if failures = 0; err.Error() != waited {
 					waited = err.Error()
-					conclude(c.Stderr, err)
+					conclude(c.Stderr, c.Errors, err)
 				}
 			case ctx.Err() != nil || !curedByTime(err):
 				return err
@@ -73,7 +73,7 @@ func pauseAfter(every time.Duration, failures int, chance float64) time.Duration
 
 // tell prints a failure after which the program goes on.
 func (c *call) tell(err error, pause time.Duration) {
-	conclude(c.Stderr, err)
+	conclude(c.Stderr, c.Errors, err)
 	if c.Log.Level <= slog.LevelWarn {
 		fmt.Fprintf(c.Stderr, "batcher: runs again in %s\n", pause.Round(100*time.Millisecond))
 	}

@@ -204,7 +204,7 @@ func cureFor(err error) string {
 }
 
 // conclude prints the error, if there is one, and returns the exit code.
-func conclude(w io.Writer, err error) int {
+func conclude(w io.Writer, colors palette, err error) int {
 	if err == nil {
 		return exitOK
 	}
@@ -214,10 +214,10 @@ func conclude(w io.Writer, err error) int {
 		fmt.Fprintf(w, "%s\n", p.stack)
 	}
 	for line := range strings.SplitSeq(strings.TrimRight(e.Error(), "\n"), "\n") {
-		fmt.Fprintf(w, "batcher: %s\n", printable(line))
+		fmt.Fprintf(w, "%s %s\n", colors.in(red, "batcher:"), printable(line))
 	}
 	if e.Hint != "" {
-		fmt.Fprintf(w, "hint: %s\n", e.Hint)
+		fmt.Fprintf(w, "%s %s\n", colors.in(yellow, "hint:"), e.Hint)
 	}
 	return e.Code
 }

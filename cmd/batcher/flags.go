@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,13 +13,33 @@ import (
 	"batcher/source"
 )
 
-// parseSeq reads the number of a manifest.
+// seqNames are words for the head.
+var seqNames = []string{"head", "latest"}
+
+// parseSeq reads which manifest is meant: its number, head or latest, or a place counted
+// from the end. Of the latter two it returns what resolve takes: -1 is the head, -2 the
+// one before it.
 func parseSeq(what, text string) (manifest.Seq, error) {
+	if slices.Contains(seqNames, text) {
+		return -1, nil
+	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		return 0, usageError("batcher history lists them", "%s %q: wants the number of a manifest", what, text)
+	if err != nil || strings.HasPrefix(text, "+") || text == "-0" {
+		return 0, usageError("batcher history lists them", "%s %q: wants the number of a manifest, head, or -2 for the one before the head", what, text)
 	}
 	return manifest.Seq(n), nil
+}
+
+// resolve is the number of the manifest that is meant, on a head.
+func resolve(seq manifest.Seq, head manifest.Snapshot) (manifest.Seq, error) {
+	last := head.Manifest.Seq
+	switch {
+	case seq >= 0:
+		return seq, nil
+	case seq < -last-1:
+		return 0, usageError(fmt.Sprintf("manifests 0 to %d are there", last), "manifest %d: there are not so many", seq)
+	}
+	return last + 1 + seq, nil
 }
 
 // atFlag reads --at; nil is the head.
@@ -83,7 +105,7 @@ func tableFlag() cli.Flag {
 }
 
 func atSeqFlag() cli.Flag {
-	return &cli.StringFlag{Name: "at", Usage: "as the table was after manifest `SEQ` (default: the head)"}
+	return &cli.StringFlag{Name: "at", Usage: "as the table was after manifest `SEQ`: its number, or -2 for the one before the head (default: head)"}
 }
 
 func shardIndexFlag() cli.Flag {

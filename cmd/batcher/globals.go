@@ -22,7 +22,7 @@ type globals struct {
 	Config   string     // path or s3:// address of the pipeline file
 	Output   outputForm // of results
 	Log      logOptions
-	Color    string   // auto, always or never; results are never coloured today
+	Color    string   // auto, always or never
 	Memory   int64    // soft limit in bytes; 0: none
 	Threads  int      // that may run Go code at a time; 0: one per core
 	Set      []string // key.path=value, in order
@@ -41,7 +41,7 @@ func globalFlags() []cli.Flag {
 		&cli.StringFlag{Category: category, Name: "log-level", Usage: "`LEVEL` of logs: debug, info, warn or error (default: info)"},
 		&cli.BoolFlag{DisableDefaultText: true, Category: category, Name: "verbose", Aliases: []string{"v"}, Usage: "log in detail, like --log-level debug"},
 		&cli.BoolFlag{DisableDefaultText: true, Category: category, Name: "quiet", Aliases: []string{"q"}, Usage: "log errors only, no progress, and no report of a run that found nothing to do"},
-		&cli.StringFlag{Category: category, Name: "color", Value: "auto", Usage: "`WHEN` to color results: auto, always or never; they are never coloured today"},
+		&cli.StringFlag{Category: category, Name: "color", Value: "auto", Usage: "`WHEN` to color words for people: auto (on a terminal, unless NO_COLOR is set), always or never"},
 		&cli.StringFlag{Category: category, Name: "memory", DefaultText: "four fifths of what the container or function may have", Usage: "soft limit on memory, `SIZE` like 256MiB: above it garbage is collected harder; a run that needs more still gets it"},
 		&cli.IntFlag{Category: category, Name: "threads", DefaultText: "one per core", Usage: "`NUMBER` of threads that work at a time"},
 		&cli.StringSliceFlag{Category: category, Name: "set", Usage: "override a key of the pipeline file: `KEY=VALUE`, e.g. batch.max_bytes=1GiB; repeatable"},
@@ -77,7 +77,7 @@ func parseGlobals(c *cli.Context, proc process) (globals, error) {
 	}
 	log, err := parseLogOptions(c)
 	g.Log = log
-	g.Progress = proc.Terminal && !c.Bool("quiet") && log.Format == "text"
+	g.Progress = proc.Terminal && proc.Width != nil && !c.Bool("quiet") && log.Format == "text"
 	return g, err
 }
 

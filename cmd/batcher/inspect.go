@@ -87,7 +87,7 @@ func history(ctx context.Context, c *call, o historyOptions) error {
 			h.Objects, h.Read, h.Written, h.Dead, h.Files, h.BatchID, fewOf(h.Added))
 	}
 	_ = w.Flush() // into memory
-	return printTo(c.Stdout, b.String())
+	return printTo(c.Stdout, c.Colors.heading(b.String()))
 }
 
 func historyOf(m *manifest.Manifest) historyRow {

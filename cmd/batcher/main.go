@@ -42,6 +42,8 @@ func main() {
 		Kill:     os.Exit,
 		Limit:    limits.apply,
 		Terminal: isTerminal(os.Stderr),
+		Results:  isTerminal(os.Stdout),
+		Width:    widthOf(os.Stderr),
 	}, wired()))
 }
 
@@ -55,12 +57,15 @@ type process struct {
 	Kill     func(code int)   // ends the process at once
 	Limit    func(limits)     // bounds what the process takes of the machine
 	Terminal bool             // Stderr is a terminal
+	Results  bool             // Stdout is a terminal
+	Width    func() int       // of Stderr, where it is a terminal
 }
 
 // run is the program: it returns the exit code. args[0] is the program's name.
 func run(args []string, proc process, v verbs) int {
 	ctx, stop := watchSignals(context.Background(), proc.Signals, proc.Kill)
 	defer stop()
-	err := protect(func() error { return newShell(proc, v).execute(ctx, args) })
-	return conclude(proc.Stderr, interrupted(ctx, err))
+	s := newShell(proc, v)
+	err := protect(func() error { return s.execute(ctx, args) })
+	return conclude(proc.Stderr, s.colors, interrupted(ctx, err))
 }

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -113,7 +112,7 @@ func TestOptions(t *testing.T) {
 	for _, line := range []string{
 		"run --shard 4/4", "run --shard 0/0", "run --shard -1/4", "run --shard 1", "run --shard 1/", "run --shard /4", "run --shard a/b", "run --shard 1/4/2", "run --shard +1/4", "run --shard=", "run --shard 1/99999999",
 		"run --max-batches 0", "run --max-batches -1", "run --deadline 0s", "run --deadline -5m", "run --deadline 14", "run --on-gap ask", "run --range=", "run --range x --shard 0/2", "run x",
-		"status --max-lag -1m", "history -n -1", "show -- -7", "show 1.5", "show head", "files --at x", "head -n 0", "verify --since=", "gc now", "init a b", "plan --accept-bad",
+		"status --max-lag -1m", "history -n -1", "show 1.5", "show hed", "show +1", "show -0", "files --at x", "head -n 0", "verify --since=", "gc now", "init a b", "plan --accept-bad",
 		"dlq", "dlq lst", "dlq list x:1", "dlq show x", "dlq replay a b", "dlq replay a --code x", "dlq discard", "dlq discard --all --code x", "dlq retry --code x",
 		"dlq show --limit 0", "dlq discard --code x --limit 3 --confirm", "dlq replay --confirm", "dlq discard --all --dry-run", "dlq retry --all",
 	} {
@@ -381,33 +380,4 @@ func TestPipelineFileOverItsSizeIsRefused(t *testing.T) {
 	if p := play(verbs{}, "validate", "--offline", "-c", path); p.code != 78 || !strings.Contains(p.stderr, "that is no pipeline file") {
 		t.Errorf("exit %d: %s", p.code, p.stderr)
 	}
-}
-
-func TestProgress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		p := newProgress(&out, true, time.Now)
-		log := newLogger(p, logOptions{Format: "text"})
-		p.Update(log, "too early")
-		time.Sleep(time.Second)
-		p.Update(log, "12 of 90 objects")
-		time.Sleep(time.Second)
-		p.Update(log, "done")
-		fmt.Fprintln(p, "a message")
-		p.Clear()
-		if got, want := out.String(), "\r12 of 90 objects\rdone            \r                \ra message\n"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-
-		out.Reset()
-		p = newProgress(&out, false, time.Now)
-		log = newLogger(p, logOptions{Format: "json"})
-		for range 70 {
-			time.Sleep(time.Second)
-			p.Update(log, "text for terminals", "objects", 12)
-		}
-		if got := out.String(); strings.Count(got, "\n") != 2 || strings.Count(got, `"msg":"progress","objects":12}`) != 2 {
-			t.Errorf("got %q", got)
-		}
-	})
 }

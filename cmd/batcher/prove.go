@@ -23,13 +23,20 @@ func verify(ctx context.Context, c *call, o verifyOptions) error {
 	// A damaged chain is for the proof to tell, a pipeline file that does not fit is not:
 	// it would be told as damage.
 	head, err := r.chain(ctx)
+	if err == nil {
+		o.Since, err = resolve(o.Since, head)
+	}
 	switch {
 	case err == nil && o.Since > head.Manifest.Seq:
 		return usageError(fmt.Sprintf("manifests 0 to %d are there", head.Manifest.Seq), "--since %d: there is no such manifest", o.Since)
 	case err != nil && !errors.Is(err, commit.ErrDamaged):
 		return err
 	}
-	rep, err := r.verifier(c).Verify(ctx, audit.Options{Since: o.Since, Checks: o.checks()})
+	v := r.verifier(c)
+	v.Step = func(what string, done, total int64) {
+		c.step(stage{what: "verify", done: done, total: total, unit: what})
+	}
+	rep, err := v.Verify(ctx, audit.Options{Since: o.Since, Checks: o.checks()})
 	if err != nil {
 		return err
 	}
@@ -97,7 +104,7 @@ func printVerified(c *call, o verifyOptions, p proof) error {
 		fmt.Fprintf(&b, "%s\n", l)
 	}
 	for _, v := range p.Violations {
-		fmt.Fprintf(&b, "VIOLATION %s at manifest %d: %s\n", v.Invariant, v.Seq, v.Detail)
+		fmt.Fprintf(&b, "%s %s at manifest %d: %s\n", c.Colors.in(red, "VIOLATION"), v.Invariant, v.Seq, v.Detail)
 	}
 	return printTo(c.Stdout, b.String())
 }
@@ -172,22 +179,31 @@ func refuse(f audit.Finding) error {
 	return &exitError{Code: exitUnavailable, Err: err, Hint: "batcher doctor shows every probe; docs/OPERATIONS.md lists stores that pass"}
 }
 
+// examine makes every probe of the store, and shows on a terminal that it is at work.
+func (r *rooms) examine(ctx context.Context, c *call) ([]audit.Finding, error) {
+	defer c.Progress.Watch(c.Logger, func() stage {
+		return stage{what: "doctor", done: object.RequestsOf(r.store).Sum(), unit: "request"}
+	})()
+	findings, err := audit.Doctor(ctx, r.store, c.Logger)
+	if err != nil || judge(findings, nil) != nil {
+		return findings, err
+	}
+	found, err := audit.Race(ctx, r.store, c.launchRace)
+	if err != nil {
+		return nil, fmt.Errorf("race of processes: %w", err)
+	}
+	return append(findings, found), nil
+}
+
 // doctor is the verb doctor.
 func doctor(ctx context.Context, c *call, _ doctorOptions) error {
 	r, err := open(ctx, c, wiring{})
 	if err != nil {
 		return err
 	}
-	findings, err := audit.Doctor(ctx, r.store, c.Logger)
+	findings, err := r.examine(ctx, c)
 	if err != nil {
 		return err
-	}
-	if judge(findings, nil) == nil {
-		found, err := audit.Race(ctx, r.store, c.launchRace)
-		if err != nil {
-			return fmt.Errorf("race of processes: %w", err)
-		}
-		findings = append(findings, found)
 	}
 	if c.Output == outputJSON {
 		if err := printJSON(c, findings); err != nil {
@@ -199,11 +215,11 @@ func doctor(ctx context.Context, c *call, _ doctorOptions) error {
 	for _, f := range findings {
 		switch {
 		case f.Err != nil:
-			fmt.Fprintf(&b, "FAIL  %s: %v\n      %s\n", f.Name, f.Err, f.Why)
+			fmt.Fprintf(&b, "%s  %s: %v\n      %s\n", c.Colors.in(red, "FAIL"), f.Name, f.Err, f.Why)
 		case f.Note != "":
-			fmt.Fprintf(&b, "note  %s: %s\n", f.Name, f.Note)
+			fmt.Fprintf(&b, "%s  %s: %s\n", c.Colors.in(yellow, "note"), f.Name, f.Note)
 		default:
-			fmt.Fprintf(&b, "pass  %s\n", f.Name)
+			fmt.Fprintf(&b, "%s  %s\n", c.Colors.in(green, "pass"), f.Name)
 		}
 	}
 	if err := printTo(c.Stdout, b.String()); err != nil {

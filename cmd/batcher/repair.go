@@ -93,6 +93,9 @@ func adopt(ctx context.Context, c *call, o adoptOptions) error {
 func rewind(ctx context.Context, c *call, o rewindOptions) error {
 	r, head, err := repairs(ctx, c)
 	before := head
+	if err == nil {
+		o.Seq, err = resolve(o.Seq, head)
+	}
 	if err == nil && o.Confirm {
 		head, err = r.Rewind(ctx, o.Seq)
 	}

@@ -187,6 +187,6 @@ func conflicts(table string, notes []record.Notes) []reportConflict {
 // showStep shows how far a run is.
 func showStep(c *call, s pipeline.Step) {
 	c.Progress.Update(c.Logger,
-		fmt.Sprintf("%d of %d objects, %d records, %d MiB, %d batches", s.Objects, s.Planned, s.Records, s.Bytes>>20, s.Batches),
+		stage{"run", s.Objects, s.Planned, "object", s.Bytes, []string{many(s.Records, "record"), many(s.Batches, "batch")}},
 		"objects", s.Objects, "planned", s.Planned, "records", s.Records, "bytes", s.Bytes, "batches", s.Batches)
 }

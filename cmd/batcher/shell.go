@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -18,11 +20,12 @@ type shell struct {
 	proc     process
 	verbs    verbs
 	app      *cli.App
-	reported bool // a run printed its report
+	reported bool    // a run printed its report
+	colors   palette // of errors
 }
 
 func newShell(proc process, v verbs) *shell {
-	s := &shell{proc: proc, verbs: v}
+	s := &shell{proc: proc, verbs: v, colors: proc.colored("auto", proc.Terminal)}
 	s.app = &cli.App{
 		Name:                      "batcher",
 		HelpName:                  "batcher",
@@ -68,8 +71,34 @@ func (s *shell) execute(ctx context.Context, args []string) error {
 }
 
 // wrongUsage is what the library calls when a flag's value does not fit.
-func wrongUsage(_ *cli.Context, err error, _ bool) error {
-	return usageError(helpHint, "%w", err)
+func wrongUsage(c *cli.Context, err error, _ bool) error {
+	found := wrongValue.FindStringSubmatch(err.Error())
+	if found == nil || c.Command == nil {
+		return usageError(helpHint, "%w", err)
+	}
+	wants := "another value"
+	for _, f := range c.Command.Flags {
+		if slices.Contains(f.Names(), found[2]) {
+			wants = wantsOf(f)
+		}
+	}
+	return usageError("", "%s %s: wants %s", dashed(found[2]), found[1], wants)
+}
+
+// wrongValue is how package flag says that a flag's value does not fit.
+var wrongValue = regexp.MustCompile(`^invalid (?:boolean )?value ("(?:.*)") for (?:flag )?-([^: ]+): `)
+
+// wantsOf says what a flag takes.
+func wantsOf(f cli.Flag) string {
+	switch f.(type) {
+	case *cli.DurationFlag:
+		return "a duration like 90s, 15m or 24h"
+	case *cli.IntFlag:
+		return "a whole number"
+	case *cli.BoolFlag:
+		return "no value, true or false"
+	}
+	return "another value"
 }
 
 // command completes a verb: global flags, and an action that parses the command
@@ -101,16 +130,40 @@ type call struct {
 	process
 	// Progress owns stderr: logs and messages go through it, results to Stdout.
 	Progress *progress
+	Colors   palette // of results
+	Errors   palette // of what goes to stderr
 	Logger   *slog.Logger
 	verbs    verbs
 }
 
 func (s *shell) newCall(g globals) *call {
 	c := &call{globals: g, process: s.proc, verbs: s.verbs}
-	c.Progress = newProgress(s.proc.Stderr, g.Progress, time.Now)
+	var width func() int
+	if g.Progress {
+		width = s.proc.Width
+	}
+	c.Progress = newProgress(s.proc.Stderr, width, time.Now)
+	c.Colors, c.Errors = s.proc.colored(g.Color, s.proc.Results), s.proc.colored(g.Color, s.proc.Terminal)
+	s.colors = c.Errors
 	c.Stderr = c.Progress
+	if width != nil {
+		c.Stdout = results{s.proc.Stdout, c.Progress}
+	}
 	c.Logger = newLogger(c.Stderr, g.Log)
 	return c
+}
+
+// results is stdout where the line of progress may stand on the same terminal: what is
+// printed takes it away.
+type results struct {
+	io.Writer
+	progress *progress
+}
+
+// Write takes the line away and writes b.
+func (r results) Write(b []byte) (int, error) {
+	r.progress.Clear()
+	return r.Writer.Write(b)
 }
 
 // noArguments refuses arguments.

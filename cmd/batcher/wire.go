@@ -290,10 +290,14 @@ func (r *rooms) begun(ctx context.Context) (manifest.Snapshot, error) {
 	return head, head.Admits(identity(r.cfg))
 }
 
-// at returns the snapshot after a manifest, or the head.
+// at returns the snapshot after a manifest, or the head, and puts its number in the place
+// of a name.
 func (r *rooms) at(ctx context.Context, seq *manifest.Seq) (manifest.Snapshot, error) {
 	head, err := r.chain(ctx)
-	if err != nil || seq == nil || *seq == head.Manifest.Seq {
+	if err != nil || seq == nil {
+		return head, err
+	}
+	if *seq, err = resolve(*seq, head); err != nil || *seq == head.Manifest.Seq {
 		return head, err
 	}
 	if *seq > head.Manifest.Seq || *seq < head.Manifest.RetainFrom {
