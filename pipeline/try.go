@@ -131,20 +131,15 @@ func (t *try) object(ctx context.Context, fetch *fetcher, o files.Object) error 
 	if o.Exact != nil && !o.Exact.Last {
 		in.To = o.Exact.To
 	}
-	if t.unread.slow >= patience {
-		ctx = object.Hurried(ctx)
-	}
-	body, err := t.open(ctx, fetch, o)
-	opened := err == nil
-	if opened {
-		err = t.gather.Read(ctx, in, body)
-		_ = body.Close()
-	}
-	if gaveUp, err := t.giveUp(ctx, o, in, err); err != nil {
-		return fmt.Errorf("%s: %w", o.Key, err)
-	} else if gaveUp && opened {
-		return errWithout
+	begun := t.Clock.Now()
+	opened, err := t.take(ctx, fetch, o, in)
+	if gaveUp, failed := t.giveUp(ctx, o, in, err); failed != nil {
+		return fmt.Errorf("%s: %w", o.Key, failed)
 	} else if gaveUp {
+		t.unread.lost += t.Clock.Now().Sub(begun)
+		if opened {
+			return errWithout
+		}
 		return nil
 	}
 	var broken *record.BrokenError
@@ -158,6 +153,20 @@ func (t *try) object(ctx context.Context, fetch *fetcher, o files.Object) error 
 	t.unread.readOne()
 	t.progress()
 	return nil
+}
+
+// take opens an object and reads it into the batch.
+func (t *try) take(ctx context.Context, fetch *fetcher, o files.Object, in batch.Object) (opened bool, err error) {
+	if t.unread.lost >= patience {
+		ctx = object.Hurried(ctx)
+	}
+	body, err := t.open(ctx, fetch, o)
+	if err != nil {
+		return false, err
+	}
+	err = t.gather.Read(ctx, in, body)
+	_ = body.Close()
+	return true, err
 }
 
 // errWithout says that a part of an object was taken that is now left out: the batch

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"batcher/object"
 	"batcher/record"
@@ -68,11 +69,11 @@ func (e *WaitingError) Error() string {
 // Unwrap returns what the store answered.
 func (e *WaitingError) Unwrap() []error { return e.errs }
 
-// patience is how many objects a run waits for as long as a store may need to recover;
-// after that it gives up sooner. After so many in a row that cannot be read, and again
-// after as many more, others are looked at to see whether any can.
+// patience is how long a run waits in all for objects that cannot be read, as a store may
+// need to recover; after that it gives up sooner. After so many in a row that cannot be
+// read, and again after as many more, others are looked at to see whether any can.
 const (
-	patience = 3
+	patience = 30 * time.Second
 	inARow   = 8
 )
 
@@ -83,7 +84,7 @@ type unread struct {
 	looked  bool                              // there was a second listing
 	some    bool                              // something was read
 	row     int                               // how many in a row could not be
-	slow    int                               // how many of them took their time
+	lost    time.Duration                     // on objects that could not be read
 }
 
 func newUnread() unread {
@@ -104,9 +105,6 @@ func (r *run) bears(ctx context.Context, e *files.UnreadableError) error {
 		if r.unread.row++; (!r.unread.some && r.unread.row == 1 || r.unread.row%inARow == 0) && !r.readsOthers(ctx) {
 			return e
 		}
-	}
-	if e.Cause == files.Unavailable || e.Cause == files.Torn {
-		r.unread.slow++
 	}
 	return nil
 }

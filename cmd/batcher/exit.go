@@ -123,6 +123,7 @@ var rules = []struct {
 	{is(pipeline.ErrNoProgress), exitBadRecords, "the batch cannot be brought to an end; try smaller batches (batch.max_objects)"},
 	{is(datafile.ErrDamaged), exitDamaged, "batcher verify --deep says more"},
 	{is(commit.ErrUnresolved), exitTemporary, "run again: it is safe"},
+	{archived, exitGap, "restore the object from its archive first; source.files.on_unreadable: wait goes on with the others"},
 	{is(object.ErrDenied), exitDenied, "check the credentials and their permissions"},
 	{is(object.ErrUnsupported), exitUnavailable, "batcher doctor says what the store can do"},
 	{is(object.ErrUnknown), exitTemporary, "run again: it is safe"},
@@ -147,6 +148,12 @@ func waits(also func(*pipeline.WaitingError) bool) func(error) bool {
 		w, ok := errors.AsType[*pipeline.WaitingError](err)
 		return ok && (also == nil || also(w))
 	}
+}
+
+// archived matches a run that ended at an object in an archive.
+func archived(err error) bool {
+	u, ok := errors.AsType[*files.UnreadableError](err)
+	return ok && u.Cause == files.Archived
 }
 
 func differs(w *pipeline.WaitingError) bool { return w.Differs }

@@ -91,7 +91,7 @@ func (r *rooms) status(ctx context.Context, s manifest.Snapshot) (statusReport, 
 		Pipeline: m.Pipeline, Store: r.store.String(), Seq: m.Seq, Kind: m.Kind, Created: m.CreatedAt,
 		Lag:  lagOf(plan),
 		Late: plan.Counts.Late, Changed: plan.Counts.Changed, Young: plan.Counts.Young, Ignored: plan.Counts.Ignored,
-		Tables: map[string]statusTable{},
+		Tables: map[string]statusTable{}, Unreadable: []reportUnreadable{},
 	}
 	if rep.Lag.Bytes > 0 {
 		d, err := r.density(ctx, s)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"batcher/localdev"
 )
@@ -88,6 +89,9 @@ func TestFourOfAThousandObjectsCannotBeRead(t *testing.T) {
 	slices.SortFunc(st.Unreadable, func(a, b reportUnreadable) int { return strings.Compare(a.Key, b.Key) })
 	if !slices.Equal(st.Unreadable, want[:len(st.Unreadable)]) || len(st.Unreadable) < 3 || st.Lag.Objects != 4 {
 		t.Errorf("status: %+v, %+v", st.Unreadable, st.Lag)
+	}
+	if r := w.run("run", "-q", "--set", "source.files.on_unreadable=fail"); r.code != exitGap || !strings.Contains(r.stderr, "o0007") || !strings.Contains(r.stderr, "restore") {
+		t.Errorf("on_unreadable fail: exit %d: %s", r.code, r.stderr)
 	}
 	delete(answers, "/o0007")
 	delete(answers, "/o0300")
@@ -180,5 +184,28 @@ func TestAnUnreadableObjectIsQuarantinedAndReadLater(t *testing.T) {
 	}
 	if r := w.asNobody(append([]string{"verify", "--source"}, quarantine...)...); r.code != exitOK || !strings.Contains(r.stdout, "6 records verified, 0 unverifiable") {
 		t.Errorf("in the end: exit %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+// TestABucketThatCannotBeReadAtAll is an error of the whole, soon, and no object of it
+// waits or is quarantined.
+func TestABucketThatCannotBeReadAtAll(t *testing.T) {
+	s := minio(t)
+	for i := range 200 {
+		if err := s.Put(t.Context(), "input", fmt.Sprintf("%s/in/o%04d", t.Name(), i), fmt.Appendf(nil, "{\"n\":%d}\n", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for answer, code := range map[[2]string]int{{"403", "AccessDenied"}: exitDenied, {"500", "InternalError"}: exitTemporary} {
+		env, reads := refusing(t, s, map[string][2]string{"": answer})
+		w := newWorld(t, env, fmt.Sprintf("pipeline: events\nstore: ./lake\nsource: {files: {path: s3://input/%s/in, on_unreadable: quarantine}}\n", t.Name()))
+		begun := time.Now()
+		r := w.run("run", "-o", "json")
+		if r.code != code || !strings.Contains(r.stdout, `"batches":0`) || !strings.Contains(r.stdout, `"unreadable":[]`) {
+			t.Errorf("%s: exit %d: %s%s", answer[1], r.code, r.stdout, r.stderr)
+		}
+		if took := time.Since(begun); took > time.Minute || reads.Load() > 300 {
+			t.Errorf("%s: %s, %d reads", answer[1], took, reads.Load())
+		}
 	}
 }
