@@ -1,7 +1,10 @@
 package record_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"math/big"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -97,4 +100,42 @@ func TestWhatSaysNothing(t *testing.T) {
 	if got := users(out); got != want || columns(out.schema) != "b:bool,d:date,f:float64,i:int64,k:int64,n:string,s:string,x:string" {
 		t.Errorf("%s\n%s", columns(out.schema), got)
 	}
+}
+
+// figures are the numbers that a declared column reads, with exponents that math/big
+// takes in little memory.
+var figures = regexp.MustCompile(`^[ \t]*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?[ \t]*$`)
+
+// FuzzNumbersOfCells puts text into declared columns of whole numbers and decimals: it
+// is taken if it is a number that the column holds exactly, and as that number.
+func FuzzNumbersOfCells(f *testing.F) {
+	for _, text := range []string{"7", "-0", "0.0", "70e-1", " +007.50 ", "9223372036854775808", "1e-400", ".", "1e", "0e999", "12345.678", "1234567890123456789.0e-3"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 300 || strings.ContainsAny(text, ";\"\r\n\x00") || !figures.MatchString(text) && strings.ContainsAny(text, "0123456789") {
+			return
+		}
+		opt := csvOptions(record.Dialect{Delimiter: ';'})
+		opt.Rules = pinned(t, "i int64", "d decimal(18,3)")
+		out, err := try(t, opt, input{"o", "k;i;d\n1;" + text + ";" + text + "\n"})
+		var row struct{ I, D json.Number }
+		if err != nil || len(out.rows) != 1 || json.Unmarshal([]byte(out.rows[0]), &row) != nil {
+			return // no UTF-8
+		}
+		want, isNumber := new(big.Rat).SetString(strings.TrimSpace(text))
+		isNumber = isNumber && figures.MatchString(text)
+		whole := isNumber && want.IsInt() && want.Num().IsInt64()
+		if got, ok := new(big.Rat).SetString(string(row.I)); ok != whole || ok && got.Cmp(want) != 0 {
+			t.Errorf("%q is %q in a column of whole numbers", text, row.I)
+		}
+		thousandth := new(big.Rat)
+		if isNumber {
+			thousandth.Mul(want, big.NewRat(1000, 1))
+		}
+		fits := isNumber && thousandth.IsInt() && len(strings.TrimPrefix(thousandth.Num().String(), "-")) <= 18
+		if got, ok := new(big.Rat).SetString(string(row.D)); ok != fits || ok && got.Cmp(want) != 0 {
+			t.Errorf("%q is %q in a column of decimals", text, row.D)
+		}
+	})
 }
