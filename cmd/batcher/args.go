@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -109,16 +110,15 @@ func separate(verb *cli.Command, line []string) (flags, arguments []string, err 
 	return flags, arguments, nil
 }
 
-// wantsReport says whether a line, right or wrong, asks for a run and its report as
-// JSON. What cannot be known is taken for a switch.
-func wantsReport(app *cli.App, line []string) bool {
+// wantsJSON says whether a line, right or wrong, asks for results as JSON, and of which
+// verb. What cannot be known is taken for a switch.
+func wantsJSON(app *cli.App, line []string) (verb string, wants bool) {
 	known := everyFlag(app)
-	var arguments []string
-	form := ""
+	form, dry := "", false
 	for i := 0; i < len(line) && line[i] != "--"; i++ {
 		word := line[i]
 		if !isFlag(word) {
-			arguments = append(arguments, word)
+			verb = cmp.Or(verb, word)
 			continue
 		}
 		name, hasValue := flagName(word)
@@ -131,10 +131,13 @@ func wantsReport(app *cli.App, line []string) bool {
 		case "o", "output":
 			form = value
 		case "dry-run":
-			return false
+			dry = true
 		}
 	}
-	return len(arguments) > 0 && arguments[0] == "run" && form == string(outputJSON)
+	if verb == "run" && dry {
+		verb = "plan"
+	}
+	return verb, form == string(outputJSON)
 }
 
 // isFlag says whether a word is a flag; -2 is the number of a manifest.

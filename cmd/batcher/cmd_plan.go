@@ -41,7 +41,7 @@ func planFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{DefaultText: "no bound", Name: "max-batches", Usage: "end after `N` batches"},
 		&cli.DurationFlag{DefaultText: "none", Name: "deadline", Usage: "end in time: the last commit is done within `DURATION`"},
-		&cli.StringFlag{Name: "range", Usage: "read exactly the ranges in `FILE`, JSON from show (- for stdin)"},
+		&cli.StringFlag{Name: "range", Usage: "read exactly the ranges in `FILE`, JSON from show -o json (- for stdin)"},
 		shardIndexFlag(),
 		&cli.StringFlag{Name: "on-gap", Value: string(gapFail), Usage: "`POLICY` when records of the source are gone: fail, or skip and record it"},
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
@@ -34,6 +35,11 @@ func deadLetters(ctx context.Context, c *call, o dlqOptions) error {
 		}
 	}
 	q := r.queue(c)
+	if c.Output == outputText && (o.Action == "list" || o.Action == "show" || o.Action == "export") {
+		if err := o.known(ctx, q); err != nil {
+			return err
+		}
+	}
 	switch o.Action {
 	case "list":
 		return listLetters(ctx, c, q, o)
@@ -79,7 +85,7 @@ func listLetters(ctx context.Context, c *call, q *dlq.Queue, o dlqOptions) error
 		return printJSON(c, s)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d dead letters at manifest %d\n", s.Letters, s.Seq)
+	fmt.Fprintf(&b, "%s at manifest %d\n", many(s.Letters, "dead letter"), s.Seq)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	if len(s.Groups) > 0 {
 		fmt.Fprintln(w, "\nLETTERS\tSTAGE\tCODE\tFIRST\tMESSAGE")
@@ -115,10 +121,58 @@ func showLetters(ctx context.Context, c *call, q *dlq.Queue, o dlqOptions) error
 		shown++
 		return printTo(c.Stdout, letterText(l))
 	})
+	if err == nil {
+		err = o.told(ctx, c, q, shown)
+	}
 	if err == nil && len(o.Filter.IDs) > 0 && shown == 0 {
 		return &exitError{Code: exitUsage, Err: errors.New("no such dead letter"), Hint: "batcher dlq list says which there are; one that was replayed or discarded is dead no more"}
 	}
 	return err
+}
+
+// told says how many letters show left out, and that it knows no such code or stage.
+func (o dlqOptions) told(ctx context.Context, c *call, q *dlq.Queue, shown int64) error {
+	if shown < o.Filter.Limit || o.Filter.Limit == 0 {
+		return nil
+	}
+	all := o.Filter
+	all.Limit = 0
+	s, err := q.List(ctx, all)
+	if err != nil {
+		return err
+	}
+	if shown < s.Letters {
+		return printTo(c.Stdout, fmt.Sprintf("%s of %s shown; --limit shows more\n", grouped(shown), many(s.Letters, "dead letter")))
+	}
+	return nil
+}
+
+// known refuses codes and stages that no dead letter has, unless there is none at all: of
+// a typing error nobody should learn by silence. As JSON the answer is that there are none.
+func (o dlqOptions) known(ctx context.Context, q *dlq.Queue) error {
+	if len(o.Filter.Codes)+len(o.Filter.Stages) == 0 {
+		return nil
+	}
+	s, err := q.List(ctx, dlq.Filter{})
+	if err != nil {
+		return err
+	}
+	var codes, stages []string
+	for _, g := range s.Groups {
+		codes, stages = append(codes, g.Code), append(stages, g.Stage)
+	}
+	for _, x := range []struct {
+		flag         string
+		asked, there []string
+	}{{"code", o.Filter.Codes, codes}, {"stage", o.Filter.Stages, stages}} {
+		there := slices.Compact(slices.Sorted(slices.Values(x.there)))
+		for _, word := range x.asked {
+			if len(there) > 0 && !slices.Contains(there, word) {
+				return usageError("there are "+strings.Join(there, ", "), "--%s %s: no dead letter has it", x.flag, word)
+			}
+		}
+	}
+	return nil
 }
 
 // letterText is a letter for people.

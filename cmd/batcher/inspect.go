@@ -10,7 +10,6 @@ import (
 
 	"batcher/manifest"
 	"batcher/schema"
-	"batcher/segment"
 )
 
 // printJSON prints a value as one line of JSON.
@@ -99,44 +98,6 @@ func historyOf(m *manifest.Manifest) historyRow {
 		h.Files += t.Add.Count
 	}
 	return h
-}
-
-// show is the verb show: one manifest with its lists in place, so that its
-// ranges can be handed to run --range.
-func show(ctx context.Context, c *call, o showOptions) error {
-	r, err := open(ctx, c, wiring{})
-	if err != nil {
-		return err
-	}
-	s, err := r.at(ctx, &o.Seq)
-	if err != nil {
-		return err
-	}
-	m := *s.Manifest
-	if err := r.log.LoadLists(ctx, &m); err != nil {
-		return err
-	}
-	inPlace(&m)
-	if c.Output == outputJSON {
-		return printJSON(c, &m)
-	}
-	text, err := json.MarshalIndent(&m, "", "  ")
-	if err != nil {
-		return err
-	}
-	return printTo(c.Stdout, string(text)+"\n")
-}
-
-// inPlace puts the loaded lists of a manifest in place. Those of the state that it
-// carries on, consumed objects and live files, stay where they are.
-func inPlace(m *manifest.Manifest) {
-	for name, t := range m.Tables {
-		t.Add, t.Remove = segment.Of(t.Add.Items), segment.Of(t.Remove.Items)
-		m.Tables[name] = t
-	}
-	if b := m.Batch; b != nil {
-		b.Ranges, b.Touched, b.Replaced = segment.Of(b.Ranges.Items), segment.Of(b.Touched.Items), segment.Of(b.Replaced.Items)
-	}
 }
 
 // fileRow is one live file.

@@ -82,6 +82,8 @@ func TestOptions(t *testing.T) {
 		"history":                          historyOptions{Limit: 20},
 		"history -n 0":                     historyOptions{},
 		"show 7":                           showOptions{Seq: 7},
+		"show head --raw":                  showOptions{Seq: -1, Raw: true},
+		"show -2":                          showOptions{Seq: -2},
 		"files":                            filesOptions{},
 		"files --table events_dead --at 7": filesOptions{Table: "events_dead", At: &seven},
 		"head":                             headOptions{Rows: 10},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -67,13 +68,13 @@ func planRun(ctx context.Context, c *call, o planOptions) error {
 		changed += " (source.files.on_change: fail ends a run there, exit code 66)"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "a run would read %d objects, %d bytes, in at least %d batches\n", rep.Objects, rep.Bytes, rep.Batches)
+	fmt.Fprintf(&b, "a run would read %s, %s, in at least %s\n", many(rep.Objects, "object"), sized(rep.Bytes), many(rep.Batches, "batch"))
 	if rep.Rows > 0 {
-		fmt.Fprintf(&b, "about %d rows, by the newest batch\n", rep.Rows)
+		fmt.Fprintf(&b, "about %s, by the newest batch\n", many(rep.Rows, "row"))
 	}
-	fmt.Fprintf(&b, "about %d GETs and %d PUTs beside the listing ($%.6f on S3 Standard)\n", rep.Requests.Get, rep.Requests.Put, rep.Dollars)
+	fmt.Fprintf(&b, "about %s and %s beside the listing ($%.6f on S3 Standard)\n", many(rep.Requests.Get, "GET"), many(rep.Requests.Put, "PUT"), rep.Dollars)
 	for _, o := range rep.First {
-		fmt.Fprintf(&b, "  %q (%d bytes)\n", o.Key, o.Size)
+		fmt.Fprintf(&b, "  %q (%s)\n", o.Key, sized(o.Size))
 	}
 	for _, part := range []struct {
 		n    int64
@@ -118,7 +119,7 @@ func (r *rooms) plan(ctx context.Context, c *call, o planOptions) (planReport, e
 		return planReport{}, err
 	}
 	rep.Requests = r.cost(rep)
-	rep.Dollars = float64(rep.Requests.Get)*dollarsPerGet + float64(rep.Requests.Put)*dollarsPerPut
+	rep.Dollars = math.Round((float64(rep.Requests.Get)*dollarsPerGet+float64(rep.Requests.Put)*dollarsPerPut)*1e7) / 1e7
 	for i := range first[:min(len(first), 5)] {
 		rep.First = append(rep.First, planItem{first[i].Key, first[i].Size, int64(first[i].From)})
 	}

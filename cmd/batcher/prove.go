@@ -109,6 +109,9 @@ func printVerified(c *call, o verifyOptions, p proof) error {
 	return printTo(c.Stdout, b.String())
 }
 
+// maxKeysShown bounds the keys that gc lists for people.
+const maxKeysShown = 100
+
 // collect is the verb gc.
 func collect(ctx context.Context, c *call, o gcOptions) error {
 	r, err := open(ctx, c, wiring{})
@@ -143,8 +146,17 @@ func collect(ctx context.Context, c *call, o gcOptions) error {
 	if !o.Confirm {
 		done = "nothing deleted; --confirm does it"
 	}
-	text := fmt.Sprintf("floor %d: %d of %d objects are garbage (%d bytes), %d more may still be committed: %s\n",
-		rep.Floor, rep.Garbage, rep.Listed, rep.GarbageBytes, rep.AboveFloor, done)
+	text := fmt.Sprintf("floor %d: %s of %s are garbage (%s), %s more may still be committed: %s\n",
+		rep.Floor, grouped(rep.Garbage), many(rep.Listed, "object"), sized(rep.GarbageBytes), grouped(rep.AboveFloor), done)
+	if !o.Confirm {
+		for i, key := range rep.Keys {
+			if i == maxKeysShown {
+				text += fmt.Sprintf("  … and %s (-o json has all)\n", many(len(rep.Keys)-i, "more key"))
+				break
+			}
+			text += "  " + printable(key) + "\n"
+		}
+	}
 	if logs != nil && logs.Versions+logs.Checkpoints+logs.Files > 0 {
 		text += fmt.Sprintf("of Delta logs, %d versions and %d checkpoints are older than readers need, and %d files of the table of batches\n", logs.Versions, logs.Checkpoints, logs.Files)
 	}

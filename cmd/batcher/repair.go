@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"batcher/compact"
@@ -105,10 +106,58 @@ func rewind(ctx context.Context, c *call, o rewindOptions) error {
 	if !o.Confirm && (o.Seq >= before.Manifest.Seq || o.Seq < before.Manifest.RetainFrom) {
 		return usageError(fmt.Sprintf("retained are manifests %d to %d", before.Manifest.RetainFrom, before.Manifest.Seq-1), "cannot rewind to %d", o.Seq)
 	}
+	loss := ""
+	if !o.Confirm {
+		if loss, err = r.loses(ctx, before.Manifest, o.Seq); err != nil {
+			return err
+		}
+	}
 	return o.conclude(c, head, manifest.Rewind,
-		fmt.Sprintf("manifest %d restores what stood after manifest %d; later runs consume again what came since", head.Manifest.Seq, o.Seq),
-		fmt.Sprintf("would restore what stood after manifest %d, %d manifests back", o.Seq, before.Manifest.Seq-o.Seq))
+		fmt.Sprintf("manifest %d restores what was there after manifest %d; later runs consume again what came since", head.Manifest.Seq, o.Seq),
+		fmt.Sprintf("would restore what was there after manifest %d, %s back%s", o.Seq, many(int64(before.Manifest.Seq-o.Seq), "manifest"), loss))
 }
+
+// loses says how many rows of each table a rewind changes, and which batches it undoes.
+func (r repairing) loses(ctx context.Context, now *manifest.Manifest, to manifest.Seq) (string, error) {
+	var b strings.Builder
+	then, err := r.log.Slot(ctx, to)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range sortedKeys(now.Tables) {
+		was, is := then.Manifest.Tables[name].Live.Rows, now.Tables[name].Live.Rows
+		fmt.Fprintf(&b, "\n  %s: %s now, %s then", name, many(is, "row"), grouped(was))
+	}
+	for seq, shown := now.Seq, 0; seq > to; seq-- {
+		s, err := r.log.Slot(ctx, seq)
+		if err != nil {
+			return "", err
+		}
+		batch := s.Manifest.Batch
+		if batch == nil {
+			continue
+		}
+		if shown++; shown > maxUndone {
+			fmt.Fprintf(&b, "\n  … and earlier ones (batcher history)")
+			break
+		}
+		fmt.Fprintf(&b, "\n  undoes batch %s of manifest %d: %s of %s", batch.ID, seq, many(batch.Rows.Read, "record"), many(batch.Objects, "object"))
+	}
+	return b.String() + "\nLater runs consume again what came since", nil
+}
+
+// held says whether the floor of the garbage collection, and not their age, is why no more
+// snapshots would expire: the one after it is old enough.
+func (r repairing) held(ctx context.Context, head manifest.Snapshot, from manifest.Seq, keep time.Duration) bool {
+	if from != head.Manifest.GCFloor || from >= head.Manifest.Seq {
+		return false
+	}
+	next, err := r.log.Slot(ctx, from+1)
+	return err == nil && time.Since(next.Manifest.CreatedAt) > keep
+}
+
+// maxUndone bounds the batches that rewind names.
+const maxUndone = 10
 
 // expire is the verb expire.
 func expire(ctx context.Context, c *call, o expireOptions) error {
@@ -132,6 +181,9 @@ func expire(ctx context.Context, c *call, o expireOptions) error {
 	would := fmt.Sprintf("would retain snapshots from manifest %d, not %d", from, head.Manifest.RetainFrom)
 	if from <= head.Manifest.RetainFrom {
 		would = kept + ", and would be"
+	}
+	if r.held(ctx, head, from, o.Keep) {
+		would += fmt.Sprintf("; younger ones are held by the floor, manifest %d, which batcher gc --confirm raises", head.Manifest.GCFloor)
 	}
 	return o.conclude(c, head, manifest.Expire, kept, would)
 }

@@ -81,7 +81,7 @@ func (s schemaReport) print(c *call) error {
 		if x.ID > 0 {
 			id = fmt.Sprint(x.ID)
 		}
-		fmt.Fprintf(&b, "%5s  %-32s %s\n", id, printable(x.Column), printable(x.Type))
+		fmt.Fprintf(&b, "%5s  %-32s %s\n", id, printable(x.Column), printable(briefType(x.Type)))
 	}
 	return printTo(c.Stdout, b.String())
 }

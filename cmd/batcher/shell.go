@@ -20,12 +20,15 @@ type shell struct {
 	proc     process
 	verbs    verbs
 	app      *cli.App
-	reported bool    // a run printed its report
-	colors   palette // of errors
+	reported bool     // a run printed its report
+	printed  *printed // stdout
+	colors   palette  // of errors
 }
 
 func newShell(proc process, v verbs) *shell {
-	s := &shell{proc: proc, verbs: v, colors: proc.colored("auto", proc.Terminal)}
+	out := &printed{Writer: proc.Stdout}
+	proc.Stdout = out
+	s := &shell{proc: proc, verbs: v, printed: out, colors: proc.colored("auto", proc.Terminal)}
 	s.app = &cli.App{
 		Name:                      "batcher",
 		HelpName:                  "batcher",
@@ -53,21 +56,48 @@ func newShell(proc process, v verbs) *shell {
 	return s
 }
 
-// execute runs one command line; args[0] is the program's name. A run that fails
-// before it begins has a report too, where it was asked for as JSON.
+// execute runs one command line; args[0] is the program's name. Where JSON
+// was asked for, a run that fails before it begins has a report too, and any other verb
+// that fails before it printed a result prints why.
 func (s *shell) execute(ctx context.Context, args []string) error {
 	arranged, err := arrange(s.app, args)
 	if err == nil {
 		err = s.app.RunContext(ctx, arranged)
 	}
-	if err == nil || s.reported || !wantsReport(s.app, args[1:]) {
+	if err == nil || s.reported {
 		return err
 	}
-	line, lineErr := report{}.failed(err).line()
-	if lineErr == nil {
-		lineErr = printTo(s.proc.Stdout, line)
+	verb, wants := wantsJSON(s.app, args[1:])
+	if !wants || s.printed.any {
+		return err
 	}
-	return errors.Join(err, lineErr)
+	failed := report{}.failed(err)
+	if verb == "run" {
+		line, lineErr := failed.line()
+		if lineErr == nil {
+			lineErr = printTo(s.proc.Stdout, line)
+		}
+		return errors.Join(err, lineErr)
+	}
+	return errors.Join(err, printJSON(&call{process: s.proc}, failure{failed.Error}))
+}
+
+// failure is what a verb prints as JSON that failed before it had a result. The report of
+// a run has the same member.
+type failure struct {
+	Error *reportError `json:"error"`
+}
+
+// printed is stdout that knows whether anything was printed.
+type printed struct {
+	io.Writer
+	any bool
+}
+
+// Write writes b.
+func (p *printed) Write(b []byte) (int, error) {
+	p.any = p.any || len(b) > 0
+	return p.Writer.Write(b)
 }
 
 // wrongUsage is what the library calls when a flag's value does not fit.
