@@ -26,7 +26,7 @@ func (s *shell) ddlCommand() *cli.Command {
 		Usage:     "write a script that opens the tables in an engine",
 		ArgsUsage: strings.Join(engines, "|"),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{DisableDefaultText: true, Name: "no-extension", Usage: "duckdb: plain read_parquet, which needs no extension"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "no-extension", Usage: "duckdb: plain read_parquet; a directory needs no extension then, a bucket httpfs"},
 			atSeqFlag(),
 			&cli.StringFlag{Name: "latest-by", Usage: "also a view with the newest row of each value of `COLUMN`"},
 		},

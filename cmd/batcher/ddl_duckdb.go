@@ -93,14 +93,14 @@ func (t opened) duckdbView(b *strings.Builder, from string) {
 	fmt.Fprintf(b, "CREATE OR REPLACE TEMP VIEW %s AS SELECT %s* FROM %s;\n", ident(t.as), id, from)
 }
 
-// duckdbEnd ends a script with the view of newest rows and a first query.
+// duckdbEnd ends a script with the view of newest rows. It prints nothing: what is
+// asked after it in a pipe has the output for itself.
 func (s *script) duckdbEnd(b *strings.Builder) {
 	main := ident(s.tables[0].as)
 	if n := s.newest; n != nil {
 		query := n.qualified(b, ident, main)
 		fmt.Fprintf(b, "CREATE OR REPLACE TEMP VIEW %s AS %s;\n", ident(n.as), query)
 	}
-	fmt.Fprintf(b, "SELECT count(*) AS rows FROM %s;\n", main)
 }
 
 // duckdbFolder is the address of a table for delta_scan, which takes that of a bucket

@@ -41,7 +41,7 @@ func athenaScript(s *script) string {
 	s.rename(underscored)
 	var b strings.Builder
 	s.begin(&b)
-	remark(&b, "For engine version 3, which takes one statement at a time. Run each once: nothing is to be run per commit, queries read the Delta log.")
+	remark(&b, "For engine version 3, which takes one statement at a time. They may be run again, and need not: nothing is to be run per commit, queries read the Delta log.")
 	remark(&b, "Views, Lake Formation, and row and column filters need the schema in Glue, which knows nothing of a new column until it is refreshed:")
 	remark(&b, "by a Glue crawler for Delta tables, or by DROP TABLE, which deletes no data of an external table, and this again.")
 	fmt.Fprintf(&b, "CREATE DATABASE IF NOT EXISTS %s;\n", ticked(s.database()))
@@ -50,7 +50,7 @@ func athenaScript(s *script) string {
 			s.missing(&b, t)
 			continue
 		}
-		fmt.Fprintf(&b, "CREATE EXTERNAL TABLE %s.%s LOCATION %s TBLPROPERTIES ('table_type' = 'DELTA');\n",
+		fmt.Fprintf(&b, "CREATE EXTERNAL TABLE IF NOT EXISTS %s.%s LOCATION %s TBLPROPERTIES ('table_type' = 'DELTA');\n",
 			ticked(s.database()), ticked(t.as), slashed(folderURL("s3", s.store, t.name)+"/"))
 	}
 	s.keptView(&b, ident, ident(s.database())+".")

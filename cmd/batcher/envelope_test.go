@@ -85,3 +85,26 @@ func TestShowForPeople(t *testing.T) {
 		t.Errorf("rewind: %s %s", r.stdout, r.stderr)
 	}
 }
+
+// TestEveryVerbHasAnExampleThatIsRight parses what the help of each verb ends with.
+func TestEveryVerbHasAnExampleThatIsRight(t *testing.T) {
+	shell := newShell(process{}, verbs{})
+	for _, verb := range visible(shell.app) {
+		if len(examples[verb.Name]) == 0 {
+			t.Errorf("%s has no example", verb.Name)
+		}
+		for _, line := range examples[verb.Name] {
+			if verb.Name != "help" && !strings.Contains(play(verbs{}, verb.Name, "--help").stdout, line) {
+				t.Errorf("the help of %s has no %q", verb.Name, line)
+			}
+			words := strings.Fields(line)
+			arranged, err := arrange(shell.app, words)
+			if err != nil || arranged[1] != verb.Name {
+				t.Errorf("%s: %v", line, err)
+			}
+			if p := play(wired(), append(words[1:], "--set", "no.such.key=1")...); p.code == exitUsage || p.code == exitBug {
+				t.Errorf("%s: exit %d: %s", line, p.code, p.stderr)
+			}
+		}
+	}
+}

@@ -154,7 +154,7 @@ func query(c *call, rep report) string {
 	if c.Config != "pipeline.yaml" {
 		file = " -c " + c.Config
 	}
-	return fmt.Sprintf("batcher head%[1]s   or   batcher ddl duckdb --no-extension%[1]s | duckdb", file)
+	return fmt.Sprintf("batcher head%[1]s   or   batcher ddl duckdb --no-extension%[1]s >lake.sql; duckdb -init lake.sql", file)
 }
 
 func tableOf(f manifest.File) string {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -135,6 +136,9 @@ func wantsOf(f cli.Flag) string {
 // line into what is then done.
 func (s *shell) command(c cli.Command, parse func(*cli.Context) (action, error)) *cli.Command {
 	c.Flags = append(c.Flags, globalFlags()...)
+	if lines := examples[c.Name]; len(lines) > 0 {
+		c.Description = strings.TrimLeft(c.Description+"\n\nFor example:\n  "+strings.Join(lines, "\n  "), "\n")
+	}
 	c.HideHelpCommand = true
 	c.OnUsageError = wrongUsage
 	c.Action = func(cc *cli.Context) error {

@@ -11,4 +11,3 @@ CREATE OR REPLACE TEMP VIEW "sold_items" AS SELECT _source || ':' || _offset AS 
 CREATE OR REPLACE TEMP VIEW "dead" AS SELECT NULL::VARCHAR AS _id, NULL::VARCHAR AS "_source", NULL::BIGINT AS "_offset", NULL::VARCHAR AS "select", NULL::VARCHAR AS "_rank", NULL::STRUCT("at" TIMESTAMPTZ) AS "head" WHERE false;
 -- The newest row is the one with the largest "head"."at", then the largest _source, then the largest _offset.
 CREATE OR REPLACE TEMP VIEW "sold-items_latest" AS SELECT * FROM "sold-items" QUALIFY row_number() OVER (PARTITION BY "select" ORDER BY "head"."at" DESC NULLS LAST, "_source" DESC, "_offset" DESC) = 1;
-SELECT count(*) AS rows FROM "sold-items";

@@ -1,0 +1,30 @@
+package main
+
+// examples are what the help of each verb ends with.
+var examples = map[string][]string{
+	"init":       {"batcher init ./in", "batcher init s3://landing/events"},
+	"validate":   {"batcher validate", "batcher validate --offline -c s3://config/events.yaml"},
+	"plan":       {"batcher plan", "batcher plan --max-batches 1 -o json"},
+	"run":        {"batcher run", "batcher run -q --deadline 14m", "batcher run -q --every 30s"},
+	"status":     {"batcher status", "batcher status -q --max-lag 15m"},
+	"history":    {"batcher history -n 5"},
+	"show":       {"batcher show head", "batcher show -2", "batcher show 7 -o json"},
+	"files":      {"batcher files", "batcher files --table events_dead -o json"},
+	"head":       {"batcher head -n 3"},
+	"ddl":        {"batcher ddl duckdb --no-extension --latest-by id", "batcher ddl spark --at -2"},
+	"verify":     {"batcher verify --source", "batcher verify --since 100 --deep"},
+	"doctor":     {"batcher doctor"},
+	"schema":     {"batcher schema show", "batcher schema diff", "batcher schema widen price float64 --confirm"},
+	"dlq":        {"batcher dlq list", "batcher dlq export --code ragged", "batcher dlq replay edited.ndjson"},
+	"compact":    {"batcher compact --dry-run"},
+	"publish":    {"batcher publish"},
+	"gc":         {"batcher gc", "batcher gc --keep 72h --confirm"},
+	"fence":      {"batcher fence --confirm"},
+	"rewind":     {"batcher rewind -2", "batcher rewind 41 --confirm"},
+	"expire":     {"batcher expire --keep 720h --confirm"},
+	"adopt":      {"batcher adopt --confirm"},
+	"drop":       {"batcher drop"},
+	"version":    {"batcher version -o json"},
+	"completion": {"batcher completion zsh"},
+	"help":       {"batcher help run"},
+}
