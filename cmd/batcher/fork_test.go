@@ -22,7 +22,10 @@ func TestAnOverwrittenWriterStopsAtItsNextBatch(t *testing.T) {
 	place := fmt.Sprintf("fork-%d", time.Now().UnixNano())
 	file := fmt.Sprintf("pipeline: fork\nstore: s3://misc/%[1]s/lake\nsource: {files: {path: s3://misc/%[1]s/in}}\nbatch: {max_objects: 1}\n", place)
 	direct := bucket(t, s, "misc", place)
-	if r := newWorld(t, s.Env(), file).run("run", "-q"); r.code != exitOK { // the genesis, on the store as it is
+	if _, err := direct.Put(t.Context(), "in/first.ndjson", []byte("{}\n"), object.Always); err != nil {
+		t.Fatal(err)
+	}
+	if r := newWorld(t, s.Env(), file).run("run", "-q"); r.code != exitOK { // a chain, on the store as it is
 		t.Fatalf("exit %d: %s", r.code, r.stderr)
 	}
 	for i := range 3 {
@@ -30,7 +33,7 @@ func TestAnOverwrittenWriterStopsAtItsNextBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const slot = "lake/_batcher/fork/manifests/00000000000000000001.json"
+	const slot = "lake/_batcher/fork/manifests/00000000000000000002.json"
 	var mu sync.Mutex
 	written, overwritten := false, false
 	proxy := s.Proxy(func(_ int, req *http.Request) localdev.Action {
@@ -62,7 +65,7 @@ func TestAnOverwrittenWriterStopsAtItsNextBatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasSuffix(info.Key, "2.json") {
+		if strings.HasSuffix(info.Key, "3.json") {
 			t.Errorf("something was written on top of the fork: %s", info.Key)
 		}
 	}

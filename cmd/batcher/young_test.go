@@ -21,7 +21,7 @@ func TestYoungObjectsAreSaidToWait(t *testing.T) {
 		if verb == "status" {
 			w.run("run", "-q")
 		}
-		if r := w.run(verb, "-q"); r.code != exitOK || !strings.Contains(r.stdout, want) || strings.Contains(r.stdout, "0001-01-01") {
+		if r := w.run(verb); r.code != exitOK || !strings.Contains(r.stdout, want) || strings.Contains(r.stdout, "0001-01-01") {
 			t.Errorf("%s: exit %d: %q%s, want %q", verb, r.code, r.stdout, r.stderr, want)
 		}
 	}
