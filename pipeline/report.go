@@ -47,6 +47,7 @@ type Report struct {
 	Changed  []files.Changed
 	// Unreadable are objects that could not be read, by key, but for quarantined ones.
 	Unreadable []Unreadable
+	LeftOut    []files.LeftOut     // names below the source path that are no input, by the first plan
 	Offenders  []record.DeadLetter // the first bad records
 	Duration   time.Duration
 	Head       manifest.Snapshot // as the run last saw it; empty where it saw none
@@ -70,7 +71,7 @@ func (r *Report) planned(p *files.Plan) {
 	r.Objects.Changed = p.Counts.Changed
 	r.Objects.Ignored = p.Counts.Ignored
 	r.Objects.Young = p.Counts.Young
-	r.Changed = p.Changed
+	r.Changed, r.LeftOut = p.Changed, p.LeftOut
 	r.planObjects = p.Lag.Objects
 }
 

@@ -15,7 +15,7 @@ func TestARunThatFindsNothingFoundsNothing(t *testing.T) {
 	for args, says := range map[string]string{
 		"status": "has not run yet", "history": "has not run yet", "dlq list": "has not run yet", "files": "", "status -o json": `"new_pipeline":true`,
 		"history -o json": "[]", "files -o json": "[]", "dlq list -o json": `"letters":0`,
-		"run": "no objects to read under " + filepath.Join(w.dir, "in") + ": 1 are ignored", "run -o json": `"outcome":"empty"`,
+		"run": "no objects to read under " + filepath.Join(w.dir, "in") + ": 1 object left out", "run -o json": `"outcome":"empty"`,
 	} {
 		if r := w.run(strings.Fields(args)...); r.code != exitOK || !strings.Contains(r.stdout, says) {
 			t.Errorf("%s: exit %d: %s%s", args, r.code, r.stdout, r.stderr)

@@ -31,6 +31,8 @@ type planReport struct {
 	First    []planItem `json:"first"`    // the first objects
 	Lag      reportLag  `json:"lag"`
 	New      bool       `json:"new_pipeline"`
+
+	LeftOut []reportLeftOut `json:"left_out"`
 }
 
 type planCost struct {
@@ -80,10 +82,13 @@ func planRun(ctx context.Context, c *call, o planOptions) error {
 		n    int64
 		what string
 	}{{rep.Late, "of them late"}, {rep.Young, "more are too young to be read yet (source.files.settle)"},
-		{rep.Changed, changed}, {rep.Ignored, "ignored"}} {
+		{rep.Changed, changed}} {
 		if part.n > 0 {
 			fmt.Fprintf(&b, "%d %s\n", part.n, part.what)
 		}
+	}
+	for _, o := range rep.LeftOut {
+		fmt.Fprintf(&b, "%s\n", o)
 	}
 	return printTo(c.Stdout, b.String())
 }
@@ -105,6 +110,7 @@ func (r *rooms) plan(ctx context.Context, c *call, o planOptions) (planReport, e
 	rep := planReport{
 		Lag: lagOf(p), New: fresh, First: []planItem{},
 		Late: p.Counts.Late, Changed: p.Counts.Changed, Young: p.Counts.Young, Ignored: p.Counts.Ignored,
+		LeftOut: leftOut(p.LeftOut),
 	}
 	var first []files.Object
 	rep.Batches, first = r.batches(p.Objects, int64(o.MaxBatches))

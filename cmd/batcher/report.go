@@ -46,6 +46,8 @@ type report struct {
 	Added     []reportAdded `json:"added"`     // columns and fields that came into the main table
 	Unmatched []string      `json:"unmatched"` // pins of which no record had the field, while the pipeline is young
 
+	LeftOut []reportLeftOut `json:"left_out"` // names below the source path that are no input; objects.ignored is the sum of the objects among them
+
 	nothingIn string // the source, where it has nothing to begin a pipeline with
 }
 
@@ -186,7 +188,7 @@ func outcomeOf(code int) string {
 // line is the report as one line of JSON.
 func (r report) line() (string, error) {
 	r.Files, r.Conflicts, r.Unreadable = listed(r.Files), listed(r.Conflicts), listed(r.Unreadable)
-	r.Added, r.Unmatched = listed(r.Added), listed(r.Unmatched)
+	r.Added, r.Unmatched, r.LeftOut = listed(r.Added), listed(r.Unmatched), listed(r.LeftOut)
 	text, err := json.Marshal(r)
 	if err != nil {
 		return "", fmt.Errorf("encode the report: %w", err)
@@ -211,6 +213,7 @@ func (r report) text() string {
 		}
 	}
 	b.WriteString(r.troubles())
+	b.WriteString(r.leaves())
 	for _, line := range r.news() {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
@@ -239,7 +242,19 @@ func (r report) brief() string {
 	if r.idles() {
 		return ""
 	}
+	if r.nothingIn != "" {
+		return r.first() + r.leaves() + r.troubles()
+	}
 	return r.first() + r.troubles()
+}
+
+// leaves are lines on names that are no input.
+func (r report) leaves() string {
+	var b strings.Builder
+	for _, o := range r.LeftOut {
+		fmt.Fprintf(&b, "  %s\n", o)
+	}
+	return b.String()
 }
 
 // idles says whether a run had nothing to do, in a place where there was something.
@@ -287,7 +302,7 @@ func (r report) idle() string {
 	case r.nothingIn != "" && r.Objects.Young > 0:
 		return "nothing to do yet\n"
 	case r.nothingIn != "" && r.Objects.Ignored > 0:
-		return fmt.Sprintf("no objects to read under %s: %d are ignored by their names (source.files.include, exclude); nothing was created\n", r.nothingIn, r.Objects.Ignored)
+		return fmt.Sprintf("no objects to read under %s: %s left out by name, include or exclude; nothing was created\n", r.nothingIn, many(r.Objects.Ignored, "object"))
 	case r.nothingIn != "":
 		return fmt.Sprintf("no objects to read under %s; nothing was created\n", r.nothingIn)
 	case r.Lag.Objects > 0:

@@ -112,6 +112,7 @@ func (r *rooms) report(c *call, p pipeline.Report, failure error) report {
 		Progress:   reportProgress{Objects: p.Consumed, Newest: p.Newest},
 		Lag:        reportLag{Objects: p.Lag.Objects, Bytes: p.Lag.Bytes, Oldest: p.Lag.Oldest},
 		DurationMS: p.Duration.Milliseconds(),
+		LeftOut:    leftOut(p.LeftOut),
 	}
 	if p.Unfounded {
 		out.nothingIn = r.input.String()

@@ -35,6 +35,7 @@ type statusReport struct {
 	New bool `json:"new_pipeline,omitempty"` // it has not run yet
 	// Unreadable are some of those that runs have passed over, tried now.
 	Unreadable []reportUnreadable `json:"unreadable"`
+	LeftOut    []reportLeftOut    `json:"left_out"`
 }
 
 type statusTable struct {
@@ -91,7 +92,7 @@ func (r *rooms) status(ctx context.Context, s manifest.Snapshot) (statusReport, 
 		Pipeline: m.Pipeline, Store: r.store.String(), Seq: m.Seq, Kind: m.Kind, Created: m.CreatedAt,
 		Lag:  lagOf(plan),
 		Late: plan.Counts.Late, Changed: plan.Counts.Changed, Young: plan.Counts.Young, Ignored: plan.Counts.Ignored,
-		Tables: map[string]statusTable{}, Unreadable: []reportUnreadable{},
+		Tables: map[string]statusTable{}, Unreadable: []reportUnreadable{}, LeftOut: leftOut(plan.LeftOut),
 	}
 	if rep.Lag.Bytes > 0 {
 		d, err := r.density(ctx, s)
@@ -198,10 +199,13 @@ func (s statusReport) counts(b *strings.Builder) {
 		n    int64
 		what string
 	}{{int64(s.Open), "objects consumed in part"}, {s.Late, "of them late"}, {s.Changed, "consumed objects changed since"},
-		{s.Young, "objects too young"}, {s.Ignored, "objects ignored"}, {s.Orphans, "bytes in data files that are not live (batcher gc)"}} {
+		{s.Young, "objects too young"}, {s.Orphans, "bytes in data files that are not live (batcher gc)"}} {
 		if part.n > 0 {
 			fmt.Fprintf(b, "         %d %s\n", part.n, part.what)
 		}
+	}
+	for _, o := range s.LeftOut {
+		fmt.Fprintf(b, "         %s\n", o)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -181,6 +182,19 @@ func TestListOfForeignDirectory(t *testing.T) {
 		if keys, err := listed(s, "", depth); err != nil || !slices.Equal(keys, want) {
 			t.Errorf("depth %d: listed %q, %v; want %q", depth, keys, err, want)
 		}
+	}
+	skipped := map[string]object.Skip{}
+	ctx := object.Skipping(t.Context(), func(key string, why object.Skip) { skipped[key] = why })
+	for _, err := range s.List(ctx, "", object.Deep) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := map[string]object.Skip{
+		"link-to-directory": object.SkipFolderLink, "sub/loop": object.SkipFolderLink,
+		"dangling": object.SkipDeadLink, "self": object.SkipDeadLink, "pipe": object.SkipSpecial,
+	}; !maps.Equal(skipped, want) {
+		t.Errorf("skipped %v, want %v", skipped, want)
 	}
 	if _, _, err := s.Get(context.Background(), "pipe", object.GetOptions{}); !errors.Is(err, object.ErrUnsupported) {
 		t.Errorf("get of a pipe: %v", err)

@@ -25,7 +25,9 @@ const readBatch = 1024
 //   - files, and symbolic links that lead to files (with the file's size and time);
 //   - not what a link to a directory leads to: the same files would appear
 //     under two keys and be read twice, or without end;
-//   - not TempDir, pipes, devices, sockets and links that lead nowhere;
+//   - not pipes, devices, sockets and links that lead nowhere. Who asks by
+//     object.Skipping is told of these and of links to directories;
+//   - not TempDir;
 //   - a name that is not UTF-8 cannot be a key. It ends the listing with
 //     ErrUnsupported and its quoted name, because hiding it would lose data;
 //   - a directory that may not be read ends it with ErrDenied and its name.
@@ -118,10 +120,17 @@ func (w *walk) entry(dir, prefix string, e fs.DirEntry) error {
 	info, err := os.Stat(path)
 	switch {
 	case isAbsent(err), errors.Is(err, syscall.ELOOP):
+		if e.Type()&fs.ModeSymlink != 0 {
+			object.Skipped(w.ctx, key, object.SkipDeadLink)
+		}
 		return nil
 	case err != nil:
 		return classify(reading, "list "+path, err)
+	case info.IsDir():
+		object.Skipped(w.ctx, key, object.SkipFolderLink)
+		return nil
 	case !info.Mode().IsRegular():
+		object.Skipped(w.ctx, key, object.SkipSpecial)
 		return nil
 	}
 	if !w.yield(describe(key, info), nil) {

@@ -39,7 +39,7 @@ func (o *Object) Range() source.Range {
 // object twice may count it twice.
 type Counts struct {
 	Listed      int64 // objects below the path, as far as it was listed
-	Ignored     int64 // by their name or by the globs
+	Ignored     int64 // by their names or by the globs, see Plan.LeftOut
 	BeforeStart int64 // modified before the source's start
 	Young       int64 // younger than settle, or changed while they were looked at
 	Undated     int64 // outside the folders of the time path; planned all the same
@@ -75,6 +75,10 @@ type Plan struct {
 	Full     bool      // everything below the path was listed
 	Relisted time.Time // for Delta.Relisted of the plan's last batch; zero unless that completes a relisting
 	Samples  []string  // some listed keys, consumed or not, spread over the listing: to see whether anything can be read
+
+	// LeftOut says why names below the path are no input: objects, which Counts.Ignored
+	// adds up, and names that the listing leaves out.
+	LeftOut []LeftOut
 
 	// Unreadable are consumed objects that were listed with another identity and cannot
 	// be read, so that nobody knows whether they have changed.
@@ -264,6 +268,7 @@ func (p *planner) finish() *Plan {
 		plan.Objects = append(plan.Objects, o)
 	}
 	plan.Objects = append(plan.Objects, p.follows[:min(len(p.follows), room-len(fresh))]...)
+	plan.LeftOut = append(p.names.list(), p.skipped.list()...)
 	plan.More = plan.Lag.Objects-p.passed > int64(len(plan.Objects))
 	if p.source.path != nil && plan.Full && !plan.More && !p.others && plan.Counts.Young == 0 {
 		plan.Relisted = p.now

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -255,6 +256,14 @@ func TestNamesGlobsAndStartDecideWhatBelongsToTheSource(t *testing.T) {
 	want := files.Counts{Listed: 13, Ignored: 8, BeforeStart: 1}
 	if p.Counts != want {
 		t.Fatalf("counts %+v, want %+v", p.Counts, want)
+	}
+	left := []files.LeftOut{
+		{files.Unwanted, 2, []string{"in.csv", "no/in.json"}},
+		{files.Hidden, 4, []string{".hidden.json", "_SUCCESS", "a/.git/x.json"}},
+		{files.Unfinished, 2, []string{"x.json.part", "x.json.tmp"}},
+	}
+	if !reflect.DeepEqual(p.LeftOut, left) {
+		t.Fatalf("left out %+v, want %+v", p.LeftOut, left)
 	}
 	c.head = c.advance(nil, files.Delta{Ranges: c.whole(p.Objects), Start: start})
 	c.configure(files.Config{}) // progress keeps the start; the globs may change

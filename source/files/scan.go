@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"batcher/object"
 	"batcher/source"
 )
@@ -56,6 +54,8 @@ type planner struct {
 	follows     []Object // changed objects to be consumed, by key
 	others      bool     // there are new objects of other shards
 	passed      int64    // objects of the lag that are not planned
+	names       leftOut  // keys that are no input
+	skipped     leftOut  // names that the listing leaves out
 }
 
 // opened is an object that was consumed in part, and what the listing says of it.
@@ -87,6 +87,7 @@ func (p *planner) reset() {
 	p.plan = &Plan{Full: full}
 	p.all, p.old, p.others, p.passed = tally{}, tally{}, false, 0
 	p.fresh = oldest{limit: p.source.cfg.MaxObjects}
+	p.names, p.skipped = leftOut{}, leftOut{}
 	p.changed = suspects{limit: maxSuspects, entries: make(map[source.Hash]suspect)}
 	if p.source.cfg.formerly != "" {
 		p.changed.limit = maxMoved
@@ -151,6 +152,7 @@ func (t *tally) add(identity source.Hash) {
 
 // each is the listing, in any order.
 func (p *planner) each(ctx context.Context) iter.Seq2[object.Info, error] {
+	ctx = object.Skipping(ctx, p.skip)
 	return func(yield func(object.Info, error) bool) {
 		for _, prefix := range p.prefixes {
 			for info, err := range p.source.store.List(ctx, prefix, object.Deep) {
@@ -171,7 +173,7 @@ func (p *planner) eligible(info object.Info) (candidate, bool) {
 		return candidate{}, false
 	}
 	switch {
-	case p.source.ignores(info.Key):
+	case p.leftOut(info.Key):
 		counts.Ignored++
 		return candidate{}, false
 	case info.Modified.Before(p.progress.Start.Truncate(time.Second)):
@@ -197,24 +199,6 @@ func (p *planner) young(modified time.Time) bool {
 func (s *Source) candidate(info object.Info) candidate {
 	return candidate{info: info, key: KeyHash(info.Key), identity: s.Identity(info.Key, info.ETag, info.Size), day: s.Day(info.Key, info.Modified)}
 }
-
-// ignores says whether a key is no input by its name: a folder marker, a name
-// or folder that begins with "." or "_", *.tmp, *.part, or by the globs.
-func (s *Source) ignores(key string) bool {
-	if key == "" || strings.HasSuffix(key, "/") || strings.HasSuffix(key, ".tmp") || strings.HasSuffix(key, ".part") {
-		return true
-	}
-	for name := range strings.SplitSeq(key, "/") {
-		if hidden(name) {
-			return true
-		}
-	}
-	match := func(glob string) bool { return glob == "**" || doublestar.MatchUnvalidated(glob, key) }
-	return len(s.cfg.Include) > 0 && !slices.ContainsFunc(s.cfg.Include, match) || slices.ContainsFunc(s.cfg.Exclude, match)
-}
-
-// hidden says whether a name marks what lies under it as no input.
-func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
 
 // oldest keeps the first candidates by modification time and key, at most limit
 // of them, and adds up the rest. It is a heap with the last of them on top.
