@@ -92,7 +92,8 @@ func (p *Pipeline) Pins() []schema.Pin {
 	pins := make([]schema.Pin, 0, len(p.Schema.Columns)+1)
 	at := -1
 	for i, c := range p.Schema.Columns {
-		pin := schema.Pin{Place: c.Path.Place, Type: c.Type.Type, Name: string(c.Name)}
+		pin := schema.Pin{Place: c.Path.Place, Type: c.Type.Type, Name: string(c.Name),
+			Format: c.Format.Format, Zone: c.Zone.Location, True: c.True, False: c.False}
 		if c.Default != nil {
 			pin.Default, _ = schema.ParseDefault(pin.Type, string(*c.Default)) // checked by Parse
 		}

@@ -98,6 +98,8 @@ type Files struct {
 	// OnInvalidUTF8 says what to do about text that is not UTF-8 once it is
 	// decoded. Default: reject.
 	OnInvalidUTF8 OnInvalidUTF8 `yaml:"on_invalid_utf8"`
+	// Zone is the time zone of times that say none. Default: "", they are text.
+	Zone Zone `yaml:"zone"`
 	// CSV is the dialect of CSV input.
 	CSV CSV `yaml:"csv"`
 	// Lookback is how far back consumed objects are kept at hand. Older objects
@@ -144,6 +146,7 @@ type CSV struct {
 	Encoding  Encoding  `yaml:"encoding"`                      // default: source.files.encoding
 	Null      []string  `yaml:"null"`                          // texts that mean null; default [""]
 	Decimal   Decimal   `yaml:"decimal"`                       // decimal point; default "."
+	Thousands Thousands `yaml:"thousands"`                     // between groups of three digits; default none
 }
 
 // Batch bounds what one batch holds; the first limit reached closes it.
@@ -176,6 +179,10 @@ type Column struct {
 	Type    ColumnType `yaml:"type"`    // logical type, e.g. json or decimal(18,2)
 	Name    ColumnName `yaml:"name"`    // of a top-level column; default: the key by Schema.Names
 	Default *Default   `yaml:"default"` // value of records without the key; nil: null
+	Format  TimeFormat `yaml:"format"`  // of the texts of a date or a timestamp; default ISO 8601
+	Zone    Zone       `yaml:"zone"`    // of times without one in a timestamp; default Source.Files.Zone
+	True    []string   `yaml:"true"`    // words of a bool besides true, in any case; default none
+	False   []string   `yaml:"false"`   // and besides false
 }
 
 // EventTime names the field that says when a record happened: it becomes a

@@ -85,6 +85,7 @@ type deciding struct {
 	OnlyListed  bool          `json:",omitempty"`
 	PartitionBy []Partition   `json:",omitempty"`
 	Limits      *ObjectLimits `json:",omitempty"` // nil: the defaults
+	Zone        string        `json:",omitempty"` // of times without one
 	Rules       int           // of this program: readingRules
 }
 
@@ -112,12 +113,22 @@ type pinned struct {
 	Name    string      `json:",omitempty"`
 	Default string      `json:",omitempty"`
 	Unit    schema.Unit `json:",omitempty"`
+	Format  string      `json:",omitempty"`
+	Zone    string      `json:",omitempty"`
+	True    []string    `json:",omitempty"`
+	False   []string    `json:",omitempty"`
 }
 
 func pinnedOf(pins []schema.Pin) []pinned {
 	out := make([]pinned, len(pins))
 	for i, p := range pins {
-		out[i] = pinned{p.Place, p.Type.String(), p.Name, p.Default, p.Unit}
+		out[i] = pinned{Place: p.Place, Type: p.Type.String(), Name: p.Name, Default: p.Default, Unit: p.Unit, True: p.True, False: p.False}
+		if p.Format != nil {
+			out[i].Format = p.Format.String()
+		}
+		if p.Zone != nil {
+			out[i].Zone = p.Zone.String()
+		}
 	}
 	return out
 }
@@ -146,6 +157,7 @@ func (p *Pipeline) deciding() deciding {
 		OnlyListed:  p.Schema.OnlyListed,
 		PartitionBy: p.PartitionBy,
 		Rules:       readingRules,
+		Zone:        files.Zone.String(),
 	}
 	if files.Encoding != EncodingUTF8 {
 		d.Encoding = files.Encoding

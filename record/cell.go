@@ -71,6 +71,9 @@ func (s *scanner) fill(text []byte, n *node) (ok bool) {
 		}
 	case schema.Date:
 		var days int32
+		if n.reads.format != nil {
+			break
+		}
 		if days, ok = date(text); ok {
 			n.leaf.Int32(s.row, 0, days)
 		}
@@ -95,8 +98,9 @@ func (s *scanner) putWhole(v int64, n *node, rep uint8) bool {
 }
 
 func (s *scanner) cellInstant(text []byte, n *node, rep uint8) bool {
-	us, cut, ok := n.instant(text)
+	us, cut, naive, ok := n.instant(text)
 	if !ok {
+		s.noteNaive(n, text, naive)
 		return false
 	}
 	n.leaf.Int64(s.row, rep, us)

@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"batcher/schema"
@@ -120,42 +121,79 @@ func (p *csvParser) null(c *cell, text []byte) bool {
 	return false
 }
 
-// pointed returns the text of a cell with a point for the dialect's decimal
-// sign, or nil if it can be no number: the point means something else there.
-func (p *csvParser) pointed(text []byte) []byte {
-	if bytes.IndexByte(text, '.') >= 0 {
-		return nil
-	}
-	at := bytes.IndexByte(text, p.dialect.Decimal)
-	if at < 0 {
+// plainly says whether numbers are written with a point and without signs between
+// thousands.
+func (d *Dialect) plainly() bool { return d.Decimal == '.' && d.Thousands == 0 }
+
+// written returns the text of a cell as a number with a point is written, or nil if
+// it can be no number: its signs mean something else there.
+func (p *csvParser) written(text []byte) []byte {
+	d := &p.dialect
+	if d.plainly() {
 		return text
 	}
-	p.number = append(p.number[:0], text...)
-	p.number[at] = '.'
+	p.number = p.number[:0]
+	text = trimmed(text)
+	whole, fraction, pointed := bytes.Cut(text, []byte{d.Decimal})
+	if d.Thousands != 0 {
+		if whole = p.grouped(whole); whole == nil {
+			return nil
+		}
+	}
+	if d.Decimal != '.' && (bytes.IndexByte(whole, '.') >= 0 || bytes.IndexByte(fraction, '.') >= 0) {
+		return nil
+	}
+	if !pointed && len(whole) == len(text) {
+		return text
+	}
+	p.number = append(p.number, whole...)
+	if pointed {
+		p.number = append(append(p.number, '.'), fraction...)
+	}
 	return p.number
 }
 
-// written is the text of a cell as a number with a point is written, or nil.
-func (p *csvParser) written(text []byte) []byte {
-	if p.dialect.Decimal == '.' {
-		return text
+// thousands are the other forms of signs between thousands: spaces that do not break,
+// and the apostrophe of typesetters.
+var thousands = map[byte][]string{' ': {" ", "\u00a0", "\u202f"}, '\'': {"'", "\u2019"}}
+
+// grouped takes the signs between groups of three digits out of a whole number. It
+// returns nil where they are anywhere else.
+func (p *csvParser) grouped(whole []byte) []byte {
+	signs := thousands[p.dialect.Thousands]
+	if signs == nil {
+		signs = []string{string(p.dialect.Thousands)}
 	}
-	return p.pointed(text)
+	text := string(whole)
+	for _, sign := range signs {
+		if !strings.Contains(text, sign) {
+			continue
+		}
+		groups := strings.Split(strings.TrimLeft(text, "+-"), sign)
+		for i, g := range groups {
+			if len(g) != 3 && (i > 0 || len(g) == 0 || len(g) > 3) || strings.Trim(g, "0123456789") != "" {
+				return nil
+			}
+		}
+		return []byte(strings.ReplaceAll(text, sign, ""))
+	}
+	return whole
 }
 
 // class classifies a cell that is not null.
 func (p *csvParser) class(text []byte) schema.Class {
 	const fractions = schema.SawFloat | schema.SawFraction | schema.SawHuge
-	class := classOfCell(text)
-	if p.dialect.Decimal == '.' {
+	const wholes = schema.SawInt | schema.SawWideInt | schema.SawDecimal
+	class := p.learner.zoned(classOfCell(text), trimmed(text))
+	if p.dialect.plainly() {
 		return class
 	}
-	number := p.pointed(text)
+	number := p.written(text)
 	switch {
-	case number == nil && class&fractions != 0:
+	case number == nil && class&(fractions|wholes) != 0:
 		return schema.SawText
-	case number != nil && class == schema.SawText:
-		if of := classOfCell(number); of&fractions != 0 {
+	case number != nil && (class == schema.SawText || class&(fractions|wholes) != 0):
+		if of := classOfCell(number); of&(fractions|wholes) != 0 {
 			return of
 		}
 	}
@@ -179,7 +217,10 @@ func (p *csvParser) scan(rec *record) bool {
 		if p.null(c, text) {
 			continue
 		}
-		if n := p.plain[i]; n != nil && p.fill(text, n) {
+		if n := p.plain[i]; n != nil {
+			if !p.fill(text, n) && !p.cellMisfit(text, n, p.class(text)) {
+				return false
+			}
 			continue
 		}
 		if !p.take(text, p.nodes[i], p.keys[i]) {
@@ -193,7 +234,7 @@ func (p *csvParser) scan(rec *record) bool {
 // marked says whether the numbers of a column have another decimal sign than a
 // point, which means something else in them: 1.000 is a thousand, and not 1.
 func (p *csvParser) marked(n *node) bool {
-	if p.dialect.Decimal == '.' {
+	if p.dialect.plainly() {
 		return false
 	}
 	switch n.kind {
@@ -210,7 +251,7 @@ func (p *csvParser) take(text []byte, n *node, key []byte) bool {
 	if n == nil || !p.marked(n) {
 		return p.cell(text, n, key)
 	}
-	if number := p.pointed(text); number != nil && p.fill(number, n) {
+	if number := p.written(text); number != nil && p.fill(number, n) {
 		return true
 	}
 	return p.cellMisfit(text, n, p.class(text))

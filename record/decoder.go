@@ -132,7 +132,7 @@ func (d *Decoder) emit(rec *record) error {
 
 // scan makes a row of a record, or a dead letter.
 func (d *Decoder) scan(rec *record) error {
-	d.scanner.row, d.scanner.invalid = d.rows, d.invalid
+	d.scanner.row, d.scanner.invalid, d.scanner.serial = d.rows, d.invalid, d.notes.rows+d.notes.dead
 	ok := rec.by.scan(rec)
 	if !ok && d.scanner.fault.code == collision {
 		d.drop()
@@ -317,6 +317,9 @@ func (d *Decoder) Flush() error {
 	}
 	if d.phase == learning {
 		return d.restart()
+	}
+	if err := d.checkNaive(); err != nil {
+		return err
 	}
 	return d.emitBlock()
 }

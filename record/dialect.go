@@ -20,6 +20,7 @@ type Dialect struct {
 	Comment   byte     // lines that begin with it are skipped; 0: none
 	Padded    bool     // blanks may stand between a delimiter and a quote; found out where Quote is not NoQuote
 	Decimal   byte     // the point of numbers; 0: '.'
+	Thousands byte     // between groups of three digits of numbers; 0: nothing
 	Skip      int      // lines before the header; 0: found out where the table begins beyond doubt
 	Header    Header   // "": found out
 	Columns   []string // keys of the cells, in the place of a header's

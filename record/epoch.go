@@ -6,15 +6,6 @@ import (
 	"batcher/schema"
 )
 
-// instant reads a timestamp as the column wants it: ISO 8601, or a number of
-// units since 1970-01-01T00:00:00Z.
-func (n *node) instant(text []byte) (us int64, cut, ok bool) {
-	if n.unit == schema.ISO {
-		return instant(text)
-	}
-	return epoch(text, n.unit)
-}
-
 // places is where the point of a number of microseconds stands behind that of a
 // number of the unit.
 var places = [...]int{schema.Seconds: 6, schema.Milliseconds: 3, schema.Microseconds: 0, schema.Nanoseconds: -3}

@@ -127,7 +127,7 @@ func (l *learner) value(d []byte, i int, s *schema.Shape) int {
 		if escaped {
 			s.See(schema.SawText)
 		} else {
-			s.See(classOfString(d[i+1 : end]))
+			s.See(l.zoned(classOfString(d[i+1:end]), d[i+1:end]))
 		}
 		return end + 1
 	case 't', 'f':
@@ -142,6 +142,14 @@ func (l *learner) value(d []byte, i int, s *schema.Shape) int {
 	s.See(classOfNumber(d[i:end]))
 	measure(s, d[i:end])
 	return end
+}
+
+// zoned makes a timestamp of a time without a zone, where one is declared for all.
+func (l *learner) zoned(c schema.Class, text []byte) schema.Class {
+	if c == schema.SawText && l.rules.Zone != nil && isNaive(text) {
+		return schema.SawTimestamp
+	}
+	return c
 }
 
 func (l *learner) nested(d []byte, i int, s *schema.Shape) int {

@@ -22,11 +22,22 @@ func (s *scanner) loose(text []byte, n *node, rep uint8) bool {
 			return true
 		}
 	case schema.Bool:
+		if v, ok := n.reads.word(text); ok {
+			n.leaf.Bool(s.row, rep, v)
+			return true
+		}
 		if v, ok := truth(text, n.pinned); ok {
 			n.leaf.Bool(s.row, rep, v)
 			return true
 		}
 	case schema.Date:
+		if n.reads.format != nil {
+			if days, ok := n.dayOf(text); ok {
+				n.leaf.Int32(s.row, rep, days)
+				return true
+			}
+			break
+		}
 		if days, ok := looseDate(text, n.pinned); ok {
 			n.leaf.Int32(s.row, rep, days)
 			return true

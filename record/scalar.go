@@ -142,7 +142,7 @@ func (s *scanner) time(d []byte, i int, n *node, rep, def uint8) int {
 	}
 	if n.kind == schema.Date {
 		days, ok := date(content)
-		if !ok {
+		if !ok || n.reads.format != nil {
 			return s.misfit(d, i, n, rep, def)
 		}
 		n.leaf.Int32(s.row, rep, days)
@@ -157,7 +157,7 @@ func (s *scanner) instant(d []byte, i, end int, n *node, rep, def uint8) int {
 	if d[i] == '"' {
 		content = d[i+1 : end-1]
 	}
-	us, cut, ok := n.instant(content)
+	us, cut, _, ok := n.instant(content)
 	if !ok {
 		return s.misfit(d, i, n, rep, def)
 	}

@@ -28,6 +28,8 @@ type scanner struct {
 	frozen   bool            // the contract also holds for keys without a column
 	others   keySet          // paths of unknown keys, to find duplicates
 	path     []byte
+	naives   map[string]*naives // by column
+	serial   int64              // of the record at hand in the batch
 }
 
 // keySet finds keys that stand twice where no node remembers them.

@@ -27,6 +27,7 @@ type node struct {
 	sealed           bool          // it lies in a map, whose type never grows
 	listed           bool          // Struct: keys without a column are asked for, though they may have none
 	unit             schema.Unit   // Timestamp: what a number means
+	reads            writing       // Timestamp, Date, Bool: how its texts are written
 	missing          []byte        // JSON text that stands for a missing key; nil: null
 	depth            int           // objects and lists around a value
 	width            int           // leaves of the column the node belongs to
@@ -183,6 +184,7 @@ func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uin
 	n := &node{
 		kind: t.Kind, precision: int(t.Precision), scale: int(t.Scale), name: f.Name, parent: parent, shape: seen,
 		fixed: f.ID <= b.table.LastID || pins.Fixed(), depth: parent.depth + 1, def: parent.def + 1, unit: pins.Unit(),
+		reads: writtenOf(pins.Pin(), b.rules.Zone),
 	}
 	n.pinned = pins.Fixed()
 	if pin := pins.Declares(); pin != nil && !pin.Place[len(pin.Place)-1].Element {

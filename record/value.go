@@ -236,28 +236,40 @@ const (
 	afterInstant = 253402300800 * 1e6
 )
 
-// instant reads an ISO 8601 date and time with zone: "T" or one space between
-// them, seconds or none, any fraction, then Z, ±hh:mm, ±hhmm or ±hh, or UTC after a
-// space. It returns the microseconds since 1970-01-01T00:00:00Z; cut says that the
-// fraction held more than that.
+// instant reads an ISO 8601 date and time with zone: a moment, then Z, ±hh:mm, ±hhmm
+// or ±hh, or UTC after a space. It returns the microseconds since
+// 1970-01-01T00:00:00Z; cut says that the fraction held more than that.
 func instant(s []byte) (us int64, cut, ok bool) {
-	if len(s) < 17 || (s[10] != 'T' && s[10] != ' ') || s[13] != ':' {
+	us, rest, cut, ok := moment(s)
+	if !ok {
 		return 0, false, false
+	}
+	offset, ok := zone(rest)
+	us -= offset * 1e6
+	return us, cut, ok && us >= firstInstant && us < afterInstant
+}
+
+// moment reads an ISO 8601 date and time at the head of text: "T" or one space
+// between them, seconds or none, any fraction. It returns the microseconds since
+// 1970-01-01T00:00:00 and what follows.
+func moment(s []byte) (us int64, rest []byte, cut, ok bool) {
+	if len(s) < 16 || (s[10] != 'T' && s[10] != ' ') || s[13] != ':' {
+		return 0, nil, false, false
 	}
 	days, ok := day(s)
 	h, m, sec := two(s, 11), two(s, 14), uint32(0)
 	i := 16
-	if s[i] == ':' {
-		if len(s) < 20 {
-			return 0, false, false
+	if len(s) > i && s[i] == ':' {
+		if len(s) < 19 {
+			return 0, nil, false, false
 		}
 		sec, i = two(s, 17), 19
 	}
 	if !ok || h > 23 || m > 59 || sec > 59 {
-		return 0, false, false
+		return 0, nil, false, false
 	}
 	us = (days*86400 + int64(h*3600+m*60+sec)) * 1e6
-	if i == 19 && s[i] == '.' {
+	if i == 19 && len(s) > i && s[i] == '.' {
 		start := i + 1
 		unit := int64(100000)
 		for i = start; i < len(s) && s[i]-'0' <= 9; i++ {
@@ -266,12 +278,10 @@ func instant(s []byte) (us int64, cut, ok bool) {
 			unit /= 10
 		}
 		if i == start {
-			return 0, false, false
+			return 0, nil, false, false
 		}
 	}
-	offset, ok := zone(s[i:])
-	us -= offset * 1e6
-	return us, cut, ok && us >= firstInstant && us < afterInstant
+	return us, s[i:], cut, true
 }
 
 // zone reads Z, UTC or an offset from UTC, in seconds. A space may stand before

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"batcher/strptime"
 )
 
 // Pin declares one place of the records. The place is published with its type
@@ -15,10 +17,14 @@ import (
 // and stays null (or Default) where they show nothing.
 type Pin struct {
 	Place   Place
-	Type    Type   // a Struct without fields is an object whose fields are inferred
-	Name    string // of a top-level column; "": what the naming makes of the key
-	Default string // JSON scalar for records without the key; "": null. A null in the record stays null
-	Unit    Unit   // what numbers count in a Timestamp
+	Type    Type             // a Struct without fields is an object whose fields are inferred
+	Name    string           // of a top-level column; "": what the naming makes of the key
+	Default string           // JSON scalar for records without the key; "": null. A null in the record stays null
+	Unit    Unit             // what numbers count in a Timestamp
+	Format  *strptime.Format // of texts in a Date or a Timestamp; nil: ISO 8601
+	Zone    *time.Location   // of times without one in a Timestamp; nil: Rules.Zone
+	True    []string         // words of a Bool besides true; in any case
+	False   []string         // and besides false
 }
 
 // Unit is what a number means where a timestamp is declared.

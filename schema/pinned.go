@@ -120,6 +120,9 @@ func (p *Pinned) Default() string {
 	return p.pin.Default
 }
 
+// Pin is what was declared of the place itself, or nil.
+func (p *Pinned) Pin() *Pin { return p.pin }
+
 // Unit is what a number means if the place is a timestamp.
 func (p *Pinned) Unit() Unit {
 	if p.pin == nil {

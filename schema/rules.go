@@ -3,6 +3,7 @@ package schema
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // Rules say how a table may grow: how columns are named, what inference makes of
@@ -10,14 +11,15 @@ import (
 // means its default.
 type Rules struct {
 	Names      Naming
-	MaxDepth   int       // structs and lists inside each other within a column; 4
-	MaxLeaves  int       // leaves of one column; 128
-	MinRecords int64     // records in which an object must be seen to become a struct; 100
-	MaxColumns int       // leaves of the table; 0 means no bound
-	Pins       []Pin     // what is declared: bounds do not apply to it
-	OnlyListed bool      // only what is pinned becomes a column, and what lies in a struct pinned without fields
-	Contract   Contract  // what may become a column once the table has columns
-	Derived    []Derived // columns that follow from others
+	MaxDepth   int            // structs and lists inside each other within a column; 4
+	MaxLeaves  int            // leaves of one column; 128
+	MinRecords int64          // records in which an object must be seen to become a struct; 100
+	MaxColumns int            // leaves of the table; 0 means no bound
+	Pins       []Pin          // what is declared: bounds do not apply to it
+	OnlyListed bool           // only what is pinned becomes a column, and what lies in a struct pinned without fields
+	Contract   Contract       // what may become a column once the table has columns
+	Derived    []Derived      // columns that follow from others
+	Zone       *time.Location // of times without one, which are text where it is nil
 
 	under  bool // Under was called
 	frozen bool // nothing but what is pinned may be added

@@ -108,6 +108,7 @@ var rules = []struct {
 	{isA[*files.ChangedError], exitGap, "source.files.on_change: skip leaves changed objects alone and reports them, append and replace consume them"},
 	{isA[*pipeline.PartlyCoveredError], exitGap, "batcher show SEQ -o json prints the ranges of a manifest"},
 	{isA[*output.PartitionsError], exitConfig, "partition_by wants columns with few values; with a smaller batch.max_records fewer come at once"},
+	{isA[*record.NaiveError], exitConfig, "set source.files.zone: UTC, or the zone that the times are in (Europe/Berlin), or zone beside the column"},
 	{isA[*schema.PinError], exitConfig, "put the setting back"},
 	{isA[*record.ContractError], exitConfig, "schema.contract: discard_row or discard_value go on without what does not fit"},
 	{isA[*manifest.MismatchError], exitConfig, "give the pipeline another name, or put the setting back"},

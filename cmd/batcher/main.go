@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // zones of times where the machine has no database of them
 
 	"batcher/lambda"
 )

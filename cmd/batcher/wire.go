@@ -145,7 +145,7 @@ func rulesOf(cfg *config.Pipeline) schema.Rules {
 	return schema.Rules{
 		Names: cfg.Schema.Names.Naming(), MaxDepth: int(n.MaxDepth), MaxLeaves: int(n.MaxLeaves), MinRecords: n.MinRecords,
 		Pins: cfg.Pins(), OnlyListed: cfg.Schema.OnlyListed, Contract: contracts[cfg.Schema.Contract],
-		Derived: cfg.Derived(),
+		Derived: cfg.Derived(), Zone: cfg.Source.Files.Zone.Location,
 	}
 }
 
@@ -175,7 +175,7 @@ func dialectOf(c config.CSV) record.Dialect {
 	d := record.Dialect{
 		Quote: record.NoQuote, Decimal: c.Decimal[0], Skip: int(c.SkipLines), Null: c.Null,
 		Encoding: string(c.Encoding), Header: headers[c.Header], Escape: byteOf(c.Escape), Comment: byteOf(c.Comment),
-		Columns: c.Columns, Pad: c.Pad, Trailing: trailings[c.Trailing],
+		Columns: c.Columns, Pad: c.Pad, Trailing: trailings[c.Trailing], Thousands: byteOf(c.Thousands),
 	}
 	if c.Delimiter != "auto" {
 		d.Delimiter = byteOf(c.Delimiter)
