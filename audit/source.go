@@ -128,8 +128,12 @@ var errUnseen = errors.New("content is out of sight")
 
 // othersBytes says whether an object that its identity gives out as the one which was
 // consumed has other bytes: in a directory an edit may keep size and time. Where the
-// hash of what was consumed is not known it is taken for the same.
+// hash of what was consumed is not known it is taken for the same. In a bucket other
+// bytes under one ETag are no edit.
 func (w *walk) othersBytes(ctx context.Context, x source.Range) (bool, error) {
+	if !w.Source.Timed() {
+		return false, nil
+	}
 	content := x.Content
 	if content.IsZero() {
 		e, found, err := w.Set.Find(ctx, w.head.Manifest.Progress.Files, x.Key)

@@ -161,6 +161,12 @@ type Syncer interface {
 	Sync(ctx context.Context, folder string) error
 }
 
+// Timed is the optional capability of a store whose ETags follow from size and time
+// alone: an edit that keeps both goes unseen.
+type Timed interface {
+	Timed()
+}
+
 // Inspector is the optional capability to tell what about a store's set-up a
 // person should know, beyond what probes can find out.
 type Inspector interface {

@@ -59,6 +59,7 @@ var (
 	_ object.Uploader = (*Store)(nil)
 	_ object.Meter    = (*Store)(nil)
 	_ object.Syncer   = (*Store)(nil)
+	_ object.Timed    = (*Store)(nil)
 )
 
 // New returns the store in directory dir, which need not exist: the first
@@ -167,6 +168,9 @@ func checkKey(key string) error {
 func tag(info fs.FileInfo) string {
 	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
 }
+
+// Timed implements object.Timed.
+func (s *Store) Timed() {}
 
 // describe turns what the file system says into an object.Info.
 func describe(key string, info fs.FileInfo) object.Info {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"batcher/object"
 	"batcher/source"
 )
 
@@ -24,6 +25,13 @@ func (s *Source) At(location string) *Source {
 
 // Location is where the objects stand, as identities have it.
 func (s *Source) Location() string { return s.cfg.Location }
+
+// Timed says whether objects are told by size and time, as in a directory: another content
+// may have the identity of the one that was consumed.
+func (s *Source) Timed() bool {
+	_, ok := s.store.(object.Timed)
+	return ok
+}
 
 // From is the source for one plan of everything after its objects were moved here from
 // another location. An object that has kept key, ETag and size is known again by these,
