@@ -14,11 +14,20 @@ import (
 
 // printJSON prints a value as one line of JSON.
 func printJSON(c *call, v any) error {
-	line, err := json.Marshal(v)
+	line, err := jsonLine(v)
 	if err != nil {
 		return err
 	}
-	return printTo(c.Stdout, string(line)+"\n")
+	return printTo(c.Stdout, line)
+}
+
+// jsonLine is a value as a line of JSON, for programs and not for web pages: < and > stay.
+func jsonLine(v any) (string, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.String(), err
 }
 
 // listed is a list that is [] in JSON when it is empty.

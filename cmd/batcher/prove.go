@@ -88,14 +88,15 @@ func printVerified(c *call, o verifyOptions, p proof) error {
 		return printJSON(c, p)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "verified manifests %d to %d: %d batches, %d objects, %d records, %d files, %d live rows: %d lost, %d doubled\n",
-		p.Since, p.Head, p.Batches, p.Objects, p.Records, p.Files, p.Live, p.Lost, p.Doubled)
+	fmt.Fprintf(&b, "verified manifests %d to %d: %s, %s, %s, %s, %s: %s lost, %s doubled\n",
+		p.Since, p.Head, many(p.Batches, "batch"), many(p.Objects, "object"), many(p.Records, "record"), many(p.Files, "file"),
+		many(p.Live, "live row"), grouped(p.Lost), grouped(p.Doubled))
 	if o.Deep {
 		fmt.Fprintf(&b, "hashed %d files\n", p.Hashed)
 	}
 	if o.Source {
-		fmt.Fprintf(&b, "against the source: %d records verified, %d unverifiable, %d mismatched\n",
-			p.Source.Verified, p.Source.Unverifiable, p.Source.Mismatch)
+		fmt.Fprintf(&b, "against the source: %s verified, %s unverifiable, %s mismatched\n",
+			many(p.Source.Verified, "record"), grouped(p.Source.Unverifiable), grouped(p.Source.Mismatch))
 	}
 	if n := p.Source.Reconfigured; n > 0 {
 		fmt.Fprintf(&b, "%d of the unverifiable were written under another configuration, and are other rows under this one\n", n)

@@ -31,7 +31,7 @@ type checkedLog struct {
 
 // String says it in a line.
 func (l checkedLog) String() string {
-	text := fmt.Sprintf("published %s: %d versions compared up to %d, %d checkpoints, %d files", l.Table, l.Versions, l.Published, l.Checkpoints, l.Files)
+	text := fmt.Sprintf("published %s: %s compared up to %d, %s, %s", l.Table, many(l.Versions, "version"), l.Published, many(l.Checkpoints, "checkpoint"), many(l.Files, "file"))
 	if l.Published < 0 {
 		text = fmt.Sprintf("published %s: no version", l.Table)
 	}

@@ -45,7 +45,7 @@ func TestVerifyHoldsDeltaLogsAgainstTheChain(t *testing.T) {
 		code   int
 		want   string // in the output
 	}{
-		{"nothing", func() {}, nil, exitOK, "published events: 13 versions compared up to 12, 1 checkpoints, 13 files\n"},
+		{"nothing", func() {}, nil, exitOK, "published events: 13 versions compared up to 12, 1 checkpoint, 13 files\n"},
 		{"a version tampered with", func() { put(name(4, "json"), strings.Replace(read(name(4, "json")), `"size":`, `"size":7`, 1)) }, nil,
 			exitDamaged, "VIOLATION I16 at manifest 5: events/_delta_log/00000000000000000004.json: version 4 shows 0 files"},
 		{"the same, of which nothing is to be judged", func() { put(name(4, "json"), strings.Replace(read(name(4, "json")), `"size":`, `"size":7`, 1)) },
@@ -59,7 +59,7 @@ func TestVerifyHoldsDeltaLogsAgainstTheChain(t *testing.T) {
 		{"a foreign commit", func() { put(name(13, "json"), foreign) }, nil, exitUnavailable, "in conflict: table events has a foreign commit by other: version 13"},
 		{"a foreign commit that is let be", func() { put(name(13, "json"), foreign) }, []string{"--set", config}, exitOK, "in conflict"},
 		{"a foreign commit in the place of ours", func() { put(name(6, "json"), foreign) }, nil, exitDamaged, "00000000000000000006.json: version 6 is a foreign commit"},
-		{"lag", func() { os.Remove(name(12, "json")); os.Remove(name(11, "json")) }, nil, exitOK, "compared up to 10, 1 checkpoints, 11 files, 2 behind\n"},
+		{"lag", func() { os.Remove(name(12, "json")); os.Remove(name(11, "json")) }, nil, exitOK, "compared up to 10, 1 checkpoint, 11 files, 2 behind\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			kept := t.TempDir()

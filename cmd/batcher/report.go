@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -189,11 +188,11 @@ func outcomeOf(code int) string {
 func (r report) line() (string, error) {
 	r.Files, r.Conflicts, r.Unreadable = listed(r.Files), listed(r.Conflicts), listed(r.Unreadable)
 	r.Added, r.Unmatched, r.LeftOut = listed(r.Added), listed(r.Unmatched), listed(r.LeftOut)
-	text, err := json.Marshal(r)
+	text, err := jsonLine(r)
 	if err != nil {
 		return "", fmt.Errorf("encode the report: %w", err)
 	}
-	return string(text) + "\n", nil
+	return text, nil
 }
 
 // maxFilesShown bounds the files that the report for people names.
@@ -307,6 +306,8 @@ func (r report) idle() string {
 		return fmt.Sprintf("no objects to read under %s; nothing was created\n", r.nothingIn)
 	case r.Lag.Objects > 0:
 		return "nothing was done\n"
+	case r.Progress.Objects == 1:
+		return "nothing to do: the one object is consumed\n"
 	case r.Progress.Objects > 0:
 		return fmt.Sprintf("nothing to do: all %s are consumed\n", many(r.Progress.Objects, "object"))
 	case r.Objects.Young > 0:

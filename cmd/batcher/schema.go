@@ -164,9 +164,9 @@ func (w widened) text(already bool) string {
 	case already:
 		return fmt.Sprintf("column %s of %s is %s already", w.Column, w.Table, w.To)
 	case !w.Done:
-		return fmt.Sprintf("would write %d files with %d rows of %s again, column %s as %s instead of %s; --confirm does it", w.Files, w.Rows, w.Table, w.Column, w.To, w.From)
+		return fmt.Sprintf("would write %s with %s of %s again, column %s as %s instead of %s; --confirm does it", many(w.Files, "file"), many(w.Rows, "row"), w.Table, w.Column, w.To, w.From)
 	}
-	text := fmt.Sprintf("manifest %d: column %s of %s is %s now; %d files with %d rows written again, %d values put back", w.Seq, w.Column, w.Table, w.To, w.Files, w.Rows, w.Returned)
+	text := fmt.Sprintf("manifest %d: column %s of %s is %s now; %s with %s written again, %s put back", w.Seq, w.Column, w.Table, w.To, many(w.Files, "file"), many(w.Rows, "row"), many(w.Returned, "value"))
 	if w.Left > 0 {
 		text += fmt.Sprintf(", %d still in _rescued because they do not fit it either", w.Left)
 	}
@@ -228,12 +228,12 @@ func (d schemaDifference) print(c *call) error {
 		return printJSON(c, d)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "the next batch: %d records of %d objects, %d of them bad\n", d.Records, d.Objects, d.Dead)
+	fmt.Fprintf(&b, "the next batch: %s of %s, %s of them bad\n", many(d.Records, "record"), many(d.Objects, "object"), grouped(d.Dead))
 	for _, a := range d.Added {
 		fmt.Fprintf(&b, "+ %-32s %s\n", printable(a.Column), printable(a.Type))
 	}
 	for _, m := range d.Misfits {
-		fmt.Fprintf(&b, "! %-32s %d values do not fit; %s\n", printable(m.Column), m.Count, printable(m.Cure))
+		fmt.Fprintf(&b, "! %-32s %s that the column does not take; %s\n", printable(m.Column), many(m.Count, "value"), printable(m.Cure))
 	}
 	if d.Breaks != "" {
 		fmt.Fprintf(&b, "a run would fail: %s\n", printable(d.Breaks))
