@@ -236,6 +236,11 @@ func (d *decoder) checkEventTime(p *Pipeline) {
 	}
 }
 
+// failedBelow says whether a key inside of another one is already known to be wrong.
+func (d *decoder) failedBelow(key string) bool {
+	return slices.ContainsFunc(d.errs, func(e *Error) bool { return strings.HasPrefix(e.Key, key+".") })
+}
+
 // checkPartitions holds partitions to declared columns, so that no batch can
 // show a type that splits nothing.
 func (d *decoder) checkPartitions(p *Pipeline) {
@@ -245,7 +250,9 @@ func (d *decoder) checkPartitions(p *Pipeline) {
 		at := fmt.Sprintf("partition_by[%d]", i)
 		kind, column, hint := part.wants()
 		if kind == "" {
-			d.failAt(at, "", "wants one of day, hour and column")
+			if !d.failedBelow(at) {
+				d.failAt(at, "", "wants one of day, hour and column")
+			}
 			continue
 		}
 		t, ok := declared[column]

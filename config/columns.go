@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -69,6 +70,9 @@ type ColumnName string
 
 func (*ColumnName) wants() string { return "a column name like order_id" }
 func (n *ColumnName) parse(text string) error {
+	if lower, snake := schema.Lower.Plain(text), schema.Snake.Plain(text); text != lower && schema.IsName(lower) {
+		return fmt.Errorf("must be the name of a column: that of the key %s is %s, or %s with schema.names: snake", text, lower, snake)
+	}
 	if !schema.IsName(text) || schema.Lower.Plain(text) != text {
 		return errors.New("must begin with a lower-case letter or _ and go on with letters, digits and _, at most 128 characters and 255 bytes")
 	}

@@ -40,6 +40,7 @@ func TestParse_Errors_Input(t *testing.T) {
 		"event time, field":   {"event_time: {unit: ms}\n", "p.yaml:6:13: event_time.field: is missing"},
 		"event time, unit":    {"event_time: {field: ts, unit: min}\n", "p.yaml:6:31: event_time.unit: wants one of iso, s, ms, us, ns"},
 		"partition, unknown":  {"partition_by: [{day: ts}]\n", "p.yaml:6:22: partition_by[0].day: must be declared: a top-level column under schema.columns, or the event_time (its type must be known before the first batch)"},
+		"partition, a key":    {"partition_by: [{day: eventTime}]\nevent_time: {field: eventTime}\n", "p.yaml:6:22: partition_by[0].day: must be the name of a column: that of the key eventTime is eventtime, or event_time with schema.names: snake"},
 		"partition, two":      {"partition_by: [{day: ts, hour: ts}]\nevent_time: {field: ts}\n", "p.yaml:6:16: partition_by[0]: wants one of day, hour and column"},
 		"partition, type":     {"partition_by: [{column: price}]\nschema: {columns: [{path: price, type: float64}]}\n", "p.yaml:6:25: partition_by[0].column: must not be float64: column splits by columns of type string, date, int32, int64"},
 		"partition, name":     {"partition_by: [{day: ts}]\nevent_time: {field: ts}\nschema: {columns: [{path: ts_day, type: string}]}\n", "p.yaml:6:22: partition_by[0].day: must not give a column the name of another one"},

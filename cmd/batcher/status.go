@@ -166,14 +166,14 @@ func (s statusReport) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pipeline %s in %s\n", s.Pipeline, s.Store)
 	fmt.Fprintf(&b, "head     manifest %d (%s) of %s\n", s.Seq, s.Kind, s.Created.Format(time.RFC3339))
-	fmt.Fprintf(&b, "consumed %d objects", s.Progress.Objects)
+	fmt.Fprintf(&b, "consumed %s", many(s.Progress.Objects, "object"))
 	if s.Progress.Objects > 0 {
 		fmt.Fprintf(&b, ", the newest of %s", s.Progress.Newest.Format(time.RFC3339))
 	}
 	b.WriteString("\n")
-	fmt.Fprintf(&b, "left     %d objects, %d bytes", s.Lag.Objects, s.Lag.Bytes)
+	fmt.Fprintf(&b, "left     %s, %s", many(s.Lag.Objects, "object"), sized(s.Lag.Bytes))
 	if s.Lag.Records > 0 {
-		fmt.Fprintf(&b, ", about %d records", s.Lag.Records)
+		fmt.Fprintf(&b, ", about %s", many(s.Lag.Records, "record"))
 	}
 	if s.Lag.Objects > 0 {
 		fmt.Fprintf(&b, ", the oldest %s old", time.Duration(s.Lag.Seconds*float64(time.Second)).Truncate(time.Second))
@@ -185,7 +185,7 @@ func (s statusReport) text() string {
 	}
 	for _, name := range sortedKeys(s.Tables) {
 		t := s.Tables[name]
-		fmt.Fprintf(&b, "table    %s: %d rows in %d files, %d bytes\n", name, t.Rows, t.Files, t.Bytes)
+		fmt.Fprintf(&b, "table    %s: %s in %s, %s\n", name, many(t.Rows, "row"), many(t.Files, "file"), sized(t.Bytes))
 	}
 	for _, p := range s.Delta {
 		fmt.Fprintf(&b, "delta    %s\n", p)
