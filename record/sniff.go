@@ -190,16 +190,16 @@ func hasDecimalComma(cell string) bool {
 	return ok && fraction != ""
 }
 
-// better says whether rows are more alike in one reading than in another: more of
-// them have as many cells, by a tenth at least; other signs are left in fewer than
+// better says whether rows are more alike in one reading than in another: a larger
+// share of them has as many cells, by a tenth at least; other signs are left in fewer than
 // half as many of them; they have more cells.
 func (r *reading) better(o *reading) bool {
 	switch {
 	case r.width < 2 || o.width < 2:
 		return r.width > 1
-	case r.times*10 < o.times*9:
+	case r.times*len(o.rows)*10 < o.times*len(r.rows)*9:
 		return false
-	case o.times*10 < r.times*9:
+	case o.times*len(r.rows)*10 < r.times*len(o.rows)*9:
 		return true
 	case r.dirty > 2*o.dirty || o.dirty > 2*r.dirty:
 		return r.dirty < o.dirty
