@@ -15,6 +15,7 @@ type Layout struct {
 	kind    Kind
 	dialect Dialect
 	keys    [][]byte
+	above   int      // CSV: lines above the table that were found out, or sep=
 	by      parser   // made for the decoder of
 	of      *Decoder // that used the layout last
 }
@@ -24,6 +25,10 @@ func JSONLayout() *Layout { return &Layout{kind: NDJSON} }
 
 // LinesLayout is the layout of lines of text.
 func LinesLayout() *Layout { return &Layout{kind: Lines} }
+
+// Dialect is how rows of CSV are written, with what was found out, and how many lines
+// above the table were found out to be no rows.
+func (l *Layout) Dialect() (d Dialect, above int) { return l.dialect, l.above }
 
 // Kind is the format of the records.
 func (l *Layout) Kind() Kind { return l.kind }
@@ -47,7 +52,7 @@ func (d *Decoder) Layout(stop Stopper, o Object, r io.Reader) (*Layout, error) {
 	}
 	switch in := in.(type) {
 	case *csvReader:
-		return &Layout{kind: CSV, dialect: in.by.dialect, keys: slices.Clone(in.by.keys)}, nil
+		return &Layout{kind: CSV, dialect: in.by.dialect, keys: slices.Clone(in.by.keys), above: in.above}, nil
 	case *lineReader:
 		if _, text := in.by.(lineParser); text {
 			return LinesLayout(), nil

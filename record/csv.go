@@ -16,6 +16,7 @@ type csvReader struct {
 	max     int
 	held    record // cut and not given yet
 	holds   bool
+	above   int // lines that were found out to be above the table
 }
 
 // open completes the dialect and reads what is before the first row of data.
@@ -70,6 +71,7 @@ func (c *csvReader) sniff() error {
 	}
 	var from int
 	c.dialect, from = c.dialect.sniff(head, c.by.published)
+	c.above = bytes.Count(head[:from], []byte{c.newline})
 	c.advance(from)
 	return nil
 }

@@ -16,6 +16,7 @@ func (s *Sample) propose(opt Options) {
 		s.set("source.files.unnest", yamlText(e.Place.String()), e.Known || e.Bytes*10 >= e.Of*9,
 			fmt.Sprintf("%d objects in %d lists hold most of the text", e.Elements, e.Lists))
 	}
+	s.proposeDialect(opt)
 	s.proposeEncoding(opt)
 	s.proposeTimes()
 	s.proposeNumbers(opt)
@@ -86,7 +87,7 @@ func (s *Sample) proposeNumbers(opt Options) {
 // warn says what of the input does not come through whole.
 func (s *Sample) warn() {
 	for _, a := range s.added {
-		if a.Renamed {
+		if a.Renamed && schema.KeyText(a.Key) != a.Path {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("key %s becomes column %s", schema.KeyText(a.Key), a.Path))
 		}
 	}

@@ -70,7 +70,8 @@ type Sample struct {
 	added  []schema.Added
 	lists  *record.Envelope
 
-	otherwise bool // an object is no envelope, or another one
+	dialects  []found // of CSV, by object
+	otherwise bool    // an object is no envelope, or another one
 }
 
 // Look reads the sample. The types of a first batch come from more than the
@@ -132,6 +133,10 @@ func (s *Sample) heads(ctx context.Context, src *files.Source, opt Options) erro
 			return err
 		case kind == record.JSON || kind == record.NDJSON:
 			s.envelope(head)
+		case kind == record.CSV:
+			if err := s.dialect(ctx, d, src, o); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -140,7 +145,7 @@ func (s *Sample) heads(ctx context.Context, src *files.Source, opt Options) erro
 // decode reads the picked objects, and returns what it learned also when it has
 // to start over.
 func (s *Sample) decode(ctx context.Context, src *files.Source, opt Options, learned *schema.Schema) (*schema.Schema, error) {
-	*s = Sample{Objects: s.Objects, Bytes: s.Bytes, picked: s.picked, lists: s.lists, texts: map[string]*texts{}, codes: map[string]int64{}}
+	*s = Sample{Objects: s.Objects, Bytes: s.Bytes, picked: s.picked, lists: s.lists, dialects: s.dialects, otherwise: s.otherwise, texts: map[string]*texts{}, codes: map[string]int64{}}
 	d := record.NewDecoder(record.Options{
 		Table: schema.New(), Learned: learned, Rules: opt.Rules, Format: opt.Format, Limits: opt.Limits,
 		Block: func(b *column.Block) (*column.Block, error) { return b, s.block(b) },
