@@ -153,7 +153,7 @@ func (f *firstFile) text(s *sample.Sample) string {
 	if s == nil || s.Objects == 0 {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "\n# Seen: %d objects, %d bytes. Looked at %d records in the beginnings of %d objects:\n", s.Objects, s.Bytes, s.Records, s.Looked)
+	fmt.Fprintf(&b, "\n# Seen: %s, %d bytes. Looked at %s in the beginnings of %s:\n", many(s.Objects, "object"), s.Bytes, many(s.Records, "record"), many(int64(s.Looked), "object"))
 	for _, f := range s.Columns {
 		fmt.Fprintf(&b, "#   %-24s %s\n", oneLine(f.Name), oneLine(f.Type.String()))
 	}
@@ -307,7 +307,7 @@ func (i initialized) print(c *call) error {
 	}
 	text := "nothing was looked at: batcher init PATH does"
 	if s := i.Seen; s != nil {
-		text = fmt.Sprintf("%d objects seen, %d records of %d objects looked at, %d columns", s.Objects, s.Records, s.Looked, s.width)
+		text = fmt.Sprintf("%s seen, %s of %s looked at, %s", many(s.Objects, "object"), many(s.Records, "record"), many(int64(s.Looked), "object"), many(int64(s.width), "column"))
 	}
 	text = fmt.Sprintf("wrote %s: %s\n", i.File, text)
 	if i.Seen != nil {

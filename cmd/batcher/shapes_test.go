@@ -18,7 +18,7 @@ import (
 const shapesFile = `
 pipeline: shapes
 store: ./lake
-source: {files: {path: ./in, settle: 0s}}
+source: {files: {path: ./in, settle: 0s, limits: {ratio_from: 4MiB}}}
 dead_letters: {fail_above: {ratio: 1}}
 `
 
@@ -128,7 +128,7 @@ func TestShapesOfDataReadInDuckDB(t *testing.T) {
 		{"D28_a malformed line", map[string]string{"a.ndjson": "{\"a\":1}\n{\"a\":}\n{\"a\":3}\n"}, 2, 1,
 			"SELECT sum(a) || (SELECT ' ' || code || ' ' || _offset FROM D) FROM T", "4 syntax 8"},
 		{"D30_a bomb beside good records", map[string]string{"bomb.gz": zipped(t, bomb), "good.ndjson": "{\"a\":1}\n"}, 1, 1,
-			"SELECT count(*) || (SELECT ' ' || _source || ' ' || code FROM D) FROM T", "1 bomb.gz broken"},
+			"SELECT count(*) || (SELECT ' ' || _source || ' ' || code FROM D) FROM T", "1 bomb.gz too_large"},
 		{"hostile: depth, NaN, 5,000 keys", map[string]string{"a.ndjson": "{\"a\":" + strings.Repeat("[", deep) + strings.Repeat("]", deep) + "}\n{\"a\":NaN}\n{\"a\":1}\n", "b.ndjson": manyKeys(5000)}, 2, 2,
 			"SELECT string_agg(code, ' ' ORDER BY _offset) || ' ' || (SELECT len(json_keys(max(_rescued))) > 2900 FROM T) FROM D", "too_deep syntax true"},
 		{"hostile: one field of three kinds", map[string]string{"a.ndjson": strings.Repeat("{\"a\":\"x\"}\n{\"a\":{\"b\":1}}\n{\"a\":[1]}\n", 100)}, 300, 0,
