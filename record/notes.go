@@ -17,7 +17,22 @@ type Notes struct {
 	Added    []schema.Added // new columns and fields; those with Renamed set have another name than their key
 	Misfits  []Misfit       // by place, in the order in which they were first seen
 	Unmet    []string       // places that are pinned and of which no record had the key; none without rows
+	Headless Guessed        // objects of CSV whose first row was found out to be a record
+	Above    Guessed        // objects of CSV above whose table lines were found out to be no rows
+	Alone    Guessed        // objects of CSV with a header and nothing below it
 	Envelope *Envelope      // a list that seems to hold the records of what was taken for one; nil: none
+}
+
+// Guessed counts objects about which something was found out that nobody declared.
+type Guessed struct {
+	Objects int64
+	First   string // source of the first one
+}
+
+func (g *Guessed) add(source string) {
+	if g.Objects++; g.Objects == 1 {
+		g.First = source
+	}
 }
 
 // Misfit counts the values at one place that went into _rescued, or that the
@@ -44,6 +59,7 @@ type notes struct {
 	found    []Misfit
 	saw      []schema.Class // classes of a misfit's values
 	kinds    []schema.Kind
+	guesses  struct{ headless, above, alone Guessed }
 	envelope *Envelope
 	looked   int // large JSON values in which an envelope was looked for
 }
@@ -143,7 +159,8 @@ func cure(m Misfit, k schema.Kind, saw schema.Class) string {
 
 // Notes returns what the try did so far. It is complete after Flush.
 func (d *Decoder) Notes() Notes {
-	out := Notes{Rows: d.notes.rows, Dead: d.notes.dead, Replaced: d.notes.replaced, Added: d.notes.adds, Envelope: d.notes.envelope}
+	out := Notes{Rows: d.notes.rows, Dead: d.notes.dead, Replaced: d.notes.replaced, Added: d.notes.adds, Envelope: d.notes.envelope,
+		Headless: d.notes.guesses.headless, Above: d.notes.guesses.above, Alone: d.notes.guesses.alone}
 	if out.Rows > 0 {
 		out.Unmet = d.builder.unmet()
 	}

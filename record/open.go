@@ -44,10 +44,27 @@ func (d *Decoder) openObject(o Object) (reader, error) {
 		return nil, d.in.broken("binary data, not text", nil)
 	}
 	in, err := d.openText(name, head)
+	if r, ok := in.(*csvReader); ok && err == nil && o.From == 0 {
+		d.guessed(r, o.Source)
+	}
 	if err == nil && zeros != nil {
 		in = &zerosReader{reader: in, zeros: zeros}
 	}
 	return in, err
+}
+
+// guessed notes what was found out of an object that loses a row if it is wrong.
+func (d *Decoder) guessed(r *csvReader, source string) {
+	g, declared := &d.notes.guesses, d.opt.Format.CSV
+	if declared.Header == "" && len(declared.Columns) == 0 && r.dialect.Header == Numbered && len(r.by.keys) > 0 {
+		g.headless.add(source)
+	}
+	if r.above > 0 {
+		g.above.add(source)
+	}
+	if more, err := r.more(); r.dialect.Header == Named && len(r.by.keys) > 0 && err == nil && !more {
+		g.alone.add(source)
+	}
 }
 
 // openText returns what cuts text, whose beginning is in memory.

@@ -29,6 +29,7 @@ type fileCase struct {
 	Runs          [][]string        `yaml:"runs"`           // files that each run finds besides those before; default: all at once
 	Exit          []int             `yaml:"exit"`           // of each run; default 0
 	Stderr        []string          `yaml:"stderr"`         // patterns of what some run prints on standard error
+	Stdout        []string          `yaml:"stdout"`         // and on standard output
 	Columns       []string          `yaml:"columns"`        // of the published table: "name type"
 	Rows          []string          `yaml:"rows"`           // by source and offset: JSON of the user columns, and _rescued where it is not null
 	Facts         map[string]string `yaml:"facts"`          // in the place of many rows: queries on the committed rows, and what DuckDB says
@@ -39,6 +40,7 @@ type fileCase struct {
 	dir           string
 	duck          *localdev.DuckDB
 	world         *world
+	stdout        strings.Builder
 	stderr        strings.Builder
 }
 
@@ -123,6 +125,11 @@ func (c *fileCase) play(t *testing.T) {
 	if again := c.run(t, last); last == 0 && !strings.Contains(again, "nothing to do") {
 		t.Errorf("once more: %s, want nothing to do", again)
 	}
+	for _, pattern := range c.Stdout {
+		if !regexp.MustCompile(pattern).MatchString(c.stdout.String()) {
+			t.Errorf("standard output does not match %q:\n%s", pattern, c.stdout.String())
+		}
+	}
 	for _, pattern := range c.Stderr {
 		if !regexp.MustCompile(pattern).MatchString(c.stderr.String()) {
 			t.Errorf("standard error does not match %q:\n%s", pattern, c.stderr.String())
@@ -156,6 +163,7 @@ func (c *fileCase) run(t *testing.T, exit int) (stdout string) {
 	t.Helper()
 	r := c.world.run("run")
 	c.stderr.WriteString(r.stderr)
+	c.stdout.WriteString(r.stdout)
 	if r.code != exit {
 		t.Fatalf("run: exit %d, want %d\n%s%s", r.code, exit, r.stdout, r.stderr)
 	}

@@ -270,7 +270,7 @@ func TestReportFieldOrder(t *testing.T) {
 	want := `{"outcome":"committed","batches":1,"seq":7,"batch_id":"…","attempt":"…",` +
 		`"rows":{"read":0,"written":0,"late":0,"dead":0,"duplicate":0,"replaced":0},"bytes":{"read":0,"written":0},` +
 		`"objects":{"read":0,"late":0,"changed":0,"ignored":0,"quarantined":0,"young":0,"appended":0,"replaced":0,"unreadable":0},"requests":{"get":0,"put":0,"list":0,"delete":0,"head":0},` +
-		`"progress":{"objects":0},"lag":{"objects":0,"bytes":0,"seconds":0},"files":[],"conflicts":[],"duration_ms":0,"error":null,"merged":{"files":0,"into":0},"unreadable":[],"added":[],"unmatched":[],"left_out":[]}` + "\n"
+		`"progress":{"objects":0},"lag":{"objects":0,"bytes":0,"seconds":0},"files":[],"conflicts":[],"duration_ms":0,"error":null,"merged":{"files":0,"into":0},"unreadable":[],"added":[],"warnings":[],"unmatched":[],"left_out":[]}` + "\n"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -61,6 +61,37 @@ func unmatched(notes []record.Notes) []string {
 	return out
 }
 
+// warnings say what was found out of objects that a person may know better.
+func warnings(notes []record.Notes) (out []string) {
+	var headless, above, alone record.Guessed
+	for _, n := range notes {
+		for _, g := range []struct{ all, of *record.Guessed }{{&headless, &n.Headless}, {&above, &n.Above}, {&alone, &n.Alone}} {
+			if g.all.Objects == 0 {
+				g.all.First = g.of.First
+			}
+			g.all.Objects += g.of.Objects
+		}
+	}
+	for _, g := range []struct {
+		record.Guessed
+		what string
+	}{
+		{headless, "read as without a header: set source.files.csv.columns to name the columns, or header: true"},
+		{above, "read without the lines above the header: set source.files.csv.skip_lines"},
+		{alone, "with a header alone: set source.files.csv.header: false if it is a record"},
+	} {
+		if g.Objects > 0 {
+			out = append(out, fmt.Sprintf("%s %s (%s)", many(g.Objects, "object"), g.what, g.First))
+		}
+	}
+	for _, n := range notes {
+		if e := n.Envelope; e != nil {
+			return append(out, fmt.Sprintf("records look like envelopes: most of their text is in the list %s; source.files.unnest: %[1]s reads its %s", e.Place, many(e.Elements, "element")))
+		}
+	}
+	return out
+}
+
 // maxNews bounds the new columns that the report for people names.
 const maxNews = 8
 
@@ -74,6 +105,9 @@ func (r report) news() []string {
 	}
 	if len(names) > 0 {
 		lines = append([]string{"new columns: " + fewOf(names)}, lines...)
+	}
+	for _, w := range r.Warnings {
+		lines = append(lines, printable(w))
 	}
 	for _, place := range r.Unmatched {
 		lines = append(lines, fmt.Sprintf("no record has the field %s: its column is null (schema.columns, event_time)", printable(place)))

@@ -43,6 +43,7 @@ type report struct {
 	Unreadable []reportUnreadable `json:"unreadable"` // objects that could not be read, by key; at most maxUnreadable
 
 	Added     []reportAdded `json:"added"`     // columns and fields that came into the main table
+	Warnings  []string      `json:"warnings"`  // what was found out of objects and nobody declared
 	Unmatched []string      `json:"unmatched"` // pins of which no record had the field, while the pipeline is young
 
 	LeftOut []reportLeftOut `json:"left_out"` // names below the source path that are no input; objects.ignored is the sum of the objects among them
@@ -187,7 +188,7 @@ func outcomeOf(code int) string {
 // line is the report as one line of JSON.
 func (r report) line() (string, error) {
 	r.Files, r.Conflicts, r.Unreadable = listed(r.Files), listed(r.Conflicts), listed(r.Unreadable)
-	r.Added, r.Unmatched, r.LeftOut = listed(r.Added), listed(r.Unmatched), listed(r.LeftOut)
+	r.Added, r.Unmatched, r.LeftOut, r.Warnings = listed(r.Added), listed(r.Unmatched), listed(r.LeftOut), listed(r.Warnings)
 	text, err := jsonLine(r)
 	if err != nil {
 		return "", fmt.Errorf("encode the report: %w", err)

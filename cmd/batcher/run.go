@@ -132,6 +132,7 @@ func (r *rooms) report(c *call, p pipeline.Report, failure error) report {
 	}
 	out.Conflicts = conflicts(string(r.cfg.Table), p.Notes)
 	out.Added = addedBy(p.Notes)
+	out.Warnings = warnings(p.Notes)
 	if p.Seq <= youngSeq {
 		out.Unmatched = unmatched(p.Notes)
 	}
