@@ -123,10 +123,8 @@ func (c *container) openOther(name string) error {
 	if err != nil && err != io.EOF {
 		return fmt.Errorf("read object: %w", err)
 	}
-	for magic, kind := range foreign {
-		if bytes.HasPrefix(head, []byte(magic)) {
-			return c.broken(kind+notRead, nil)
-		}
+	if reason := unreadable(name, head); reason != "" {
+		return c.broken(reason, nil)
 	}
 	c.kind = strings.TrimPrefix(packedAs(name), ".")
 	out, err := c.byName(name, head[:min(len(head), 512)])
@@ -147,13 +145,6 @@ var snappyMagic = []byte("\xff\x06\x00\x00sNaPpY")
 
 // lz4Magic begins a frame of lz4.
 var lz4Magic = []byte("\x04\x22\x4d\x18")
-
-// foreign are beginnings of what is packed and cannot be read.
-var foreign = map[string]string{
-	"\xfd7zXZ\x00": "xz", "PK\x03\x04": "zip", "7z\xbc\xaf\x27\x1c": "7z", "\x1f\x9d": "compress",
-}
-
-const notRead = " is not a compression that is read here: use gzip, zstd, bzip2, lz4 or snappy"
 
 // isBzip2 knows a bzip2 file by its magic number and the first block's, or the
 // end's if it holds nothing.
@@ -178,8 +169,12 @@ func CheckContainer(stop Stopper, name string, r io.Reader, limits Limits) error
 
 // isZstd knows a zstd frame or a skippable one by its magic number.
 func isZstd(head []byte) bool {
-	return bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) ||
-		(len(head) >= 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2a, 0x4d, 0x18}))
+	return bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) || isSkippable(head)
+}
+
+// isSkippable knows a frame without data, which zstd and lz4 have in common.
+func isSkippable(head []byte) bool {
+	return len(head) >= 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2a, 0x4d, 0x18})
 }
 
 // errPackAnew says what makes an object with a window too large a good one.
@@ -226,10 +221,10 @@ func (c *container) Read(p []byte) (int, error) {
 	n, err := c.out.Read(p)
 	c.read += int64(n)
 	if c.read > c.limits.MaxDecoded {
-		return n, c.tooLarge("more decoded bytes than that", "decoded_bytes", c.limits.MaxDecoded)
+		return n, c.tooLarge(fmt.Sprintf("more than %d decoded bytes", c.limits.MaxDecoded), "decoded_bytes")
 	}
 	if c.read > c.limits.RatioFrom && c.read/c.limits.MaxRatio > c.stored.n {
-		return n, c.tooLarge("more decoded bytes for each stored byte than that", "ratio", c.limits.MaxRatio)
+		return n, c.tooLarge(fmt.Sprintf("more than %d decoded bytes for each stored byte, counted from %d on", c.limits.MaxRatio, c.limits.RatioFrom), "ratio")
 	}
 	if err == io.EOF && c.kind != containerPlain {
 		if rest, _ := c.buf.Peek(1); len(rest) > 0 {
@@ -241,8 +236,8 @@ func (c *container) Read(p []byte) (int, error) {
 
 // tooLarge says that an object is beyond a bound, which a key of the pipeline file
 // raises.
-func (c *container) tooLarge(what, key string, bound int64) error {
-	return &BrokenError{Reason: fmt.Sprintf("%s: %s; source.files.limits.%s is %d", TooLargeReason, what, key, bound), Offset: c.read, TooLarge: true}
+func (c *container) tooLarge(what, key string) error {
+	return &BrokenError{Reason: fmt.Sprintf("%s: %s (source.files.limits.%s)", TooLargeReason, what, key), Offset: c.read, TooLarge: true}
 }
 
 // wrap tells a broken container from a failing store.

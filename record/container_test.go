@@ -111,8 +111,8 @@ func TestBrokenContainers(t *testing.T) {
 		"D15_utf32 BE":          {"\x00\x00\xfe\xff\x00\x00\x00{", "UTF-32 text: convert it to UTF-8"},
 		"utf16 without a mark":  {"{\x00}\x00", "binary data, not text"},
 		"binary in gzip":        {gzipped(t, "PAR1\x15\x00\x15"), "binary data, not text"},
-		"D30_bomb":              {gzipped(t, strings.Repeat("\n", 20<<20)), "too large: more decoded bytes for each stored byte than that; source.files.limits.ratio is 1000"},
-		"D30_bomb behind a row": {gzipped(t, "{}\n"+strings.Repeat("\n", 20<<20)), "too large: more decoded bytes for each stored byte than that; source.files.limits.ratio is 1000"},
+		"D30_bomb":              {gzipped(t, strings.Repeat("\n", 20<<20)), "too large: more than 1000 decoded bytes for each stored byte, counted from 4194304 on (source.files.limits.ratio)"},
+		"D30_bomb behind a row": {gzipped(t, "{}\n"+strings.Repeat("\n", 20<<20)), "too large: more than 1000 decoded bytes for each stored byte, counted from 4194304 on (source.files.limits.ratio)"},
 	} {
 		for limit := range 2 {
 			t.Run(fmt.Sprint(name, "/limit ", limit), func(t *testing.T) {

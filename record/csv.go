@@ -104,11 +104,10 @@ func (c *csvReader) first() error {
 
 // headless says why the first row cannot be read, without which no other can.
 func (c *csvReader) headless(f fault) error {
-	why := f.message()
 	if f.code == tooLong {
-		why = fmt.Sprintf("it is longer than the %d bytes allowed", c.max)
+		return &BrokenError{Reason: fmt.Sprintf("%s: the first row; source.files.limits.record_bytes is %d", TooLargeReason, c.max), Offset: c.held.pos, TooLarge: true}
 	}
-	return &BrokenError{Reason: "the first row cannot be read: " + why, Offset: c.held.pos}
+	return &BrokenError{Reason: "the first row cannot be read: " + f.message(), Offset: c.held.pos}
 }
 
 func (c *csvReader) seek(to int64) (bool, error) {

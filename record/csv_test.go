@@ -80,7 +80,7 @@ func TestCSVWithoutKeys(t *testing.T) {
 		"open quote":   {"a,\"b\n1,2\n", "the first row cannot be read: a quoted cell does not end"},
 		"bad quote":    {"\"a\"b,c\n1,2\n", "the first row cannot be read: something follows a closing quote, at byte 3"},
 		"invalid utf8": {"a,\xff\n1,2\n", "the first row cannot be read: invalid UTF-8 at byte 2"},
-		"long":         {long + ",b\n1,2\n", "the first row cannot be read: it is longer than the 200 bytes allowed"},
+		"long":         {long + ",b\n1,2\n", "too large: the first row; source.files.limits.record_bytes is 200"},
 		"many lines":   {"a,\"" + strings.Repeat("x\n", 150) + "\"\n1,2\n", "the first row cannot be read: a quoted cell does not end"},
 	} {
 		for _, header := range []record.Header{record.Named, record.Numbered} {
@@ -155,7 +155,7 @@ func TestCSVDeadLetters(t *testing.T) {
 		{"\"x\"y,z\r", "bad_quote", "something follows a closing quote, at byte 3"},
 		{"1,\"open\r", "open_quote", "a quoted cell does not end"},
 		{"\xff,2\r", "invalid_utf8", "invalid UTF-8 at byte 0"},
-		{"\"" + strings.Repeat("x", 100<<10) + "\",2\r", "too_long", "102405 bytes, more than the 92160 allowed"},
+		{"\"" + strings.Repeat("x", 100<<10) + "\",2\r", "too_long", "102405 bytes, more than the 92160 that source.files.limits.record_bytes allows"},
 	} {
 		d := out.dead[i]
 		if d.Code != want.code || d.Message != want.message || d.Offset != int64(pos) || d.Length != int64(len(want.raw)) || string(d.Raw) != want.raw[:min(len(want.raw), record.KeptBytes)] {

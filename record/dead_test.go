@@ -35,7 +35,7 @@ func TestD28_BadRecordsBecomeDeadLetters(t *testing.T) {
 		"control in string":     {"{\"a\":\"\t\"}", "syntax/syntax", `unexpected '\t' at byte 6`},
 		"open string":           {`{"a":"x`, "syntax/syntax", "the record ends inside a value, after 7 bytes"},
 		"form feed":             {"{\f\"a\":1}", "syntax/syntax", `unexpected '\f' at byte 1`},
-		"too long":              {`{"a":"` + strings.Repeat("x", 100<<10) + `"}`, "length/too_long", "102408 bytes, more than the 102400 allowed"},
+		"too long":              {`{"a":"` + strings.Repeat("x", 100<<10) + `"}`, "length/too_long", "102408 bytes, more than the 102400 that source.files.limits.record_bytes allows"},
 	} {
 		for _, prime := range []int{1, 1 << 20} {
 			t.Run(fmt.Sprint(name, "/prime ", prime), func(t *testing.T) {

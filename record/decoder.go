@@ -289,9 +289,9 @@ func (d *Decoder) dead(rec *record, f fault) error {
 	}
 	msg := f.describe(rec.raw).message()
 	if f.code == tooLong {
-		msg = fmt.Sprintf("more than the %d bytes allowed", d.limits.MaxRecordBytes)
+		msg = fmt.Sprintf("more than the %d bytes that source.files.limits.record_bytes allows", d.limits.MaxRecordBytes)
 		if rec.length > int64(d.limits.MaxRecordBytes) { // as JSON it may be shorter
-			msg = fmt.Sprintf("%d bytes, more than the %d allowed", rec.length, d.limits.MaxRecordBytes)
+			msg = fmt.Sprintf("%d bytes, more than the %d that source.files.limits.record_bytes allows", rec.length, d.limits.MaxRecordBytes)
 		}
 	}
 	raw, length := d.received, rec.length

@@ -41,7 +41,7 @@ func (d *Decoder) openObject(o Object) (reader, error) {
 	}
 	head := w.rest()[:min(len(w.rest()), headBytes)]
 	if bytes.IndexByte(head, 0) >= 0 {
-		return nil, d.in.broken("binary data, not text", nil)
+		return nil, d.in.broken("binary data, not text"+binaryKind(head), nil)
 	}
 	in, err := d.openText(name, head)
 	if r, ok := in.(*csvReader); ok && err == nil && o.From == 0 {

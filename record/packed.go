@@ -42,7 +42,7 @@ func (c *container) byName(name string, head []byte) (io.Reader, error) {
 	case ".sz", ".snappy":
 		return c.snappyBlocks(head)
 	case ".lz4":
-		if holds, takes := blockHead(head); holds > 0 && takes > 0 {
+		if isBlocks(head) {
 			return &blocks{in: c.buf, most: c.limits.MaxPageBytes, unpack: lz4.UncompressBlock}, nil
 		}
 	case ".zz", ".zlib", ".deflate":
@@ -86,10 +86,8 @@ func (c *container) snappyBlocks(head []byte) (io.Reader, error) {
 		out, err := snappy.Decode(dst, src)
 		return len(out), err
 	}
-	if holds, takes := blockHead(head); holds > 0 && takes > 0 {
-		if n, err := snappy.DecodedLen(head[8:]); err == nil && n > 0 && n <= holds {
-			return &blocks{in: c.buf, most: c.limits.MaxPageBytes, unpack: unpack}, nil
-		}
+	if isBlocks(head) {
+		return &blocks{in: c.buf, most: c.limits.MaxPageBytes, unpack: unpack}, nil
 	}
 	n, err := snappy.DecodedLen(head)
 	if err != nil || looksLikeText(head) && n > 0 && len(head) < maxMagic {
@@ -100,7 +98,7 @@ func (c *container) snappyBlocks(head []byte) (io.Reader, error) {
 		return nil, err
 	}
 	if n > c.limits.MaxPageBytes || len(text) > c.limits.MaxPageBytes {
-		return nil, c.tooLarge(fmt.Sprintf("one block of snappy that holds %d bytes", n), "page_bytes", int64(c.limits.MaxPageBytes))
+		return nil, c.tooLarge(fmt.Sprintf("one block of snappy that holds %d bytes, %d at most", n, c.limits.MaxPageBytes), "page_bytes")
 	}
 	if n/32 <= len(text) { // no element makes more than 64 bytes of 3
 		if out, err := snappy.Decode(nil, text); err == nil {
@@ -113,17 +111,21 @@ func (c *container) snappyBlocks(head []byte) (io.Reader, error) {
 	return nil, errBlock
 }
 
-// blockHead reads how many bytes a block of Hadoop holds, and how many its first
-// part takes; 0 where these are no such sizes.
-func blockHead(head []byte) (holds, takes int) {
+// isBlocks says whether an object begins with a block of Hadoop: how many bytes it
+// holds and how many its first part takes. Before it there may be empty blocks, and
+// nothing but these where nothing was written. Blocks have fewer than 16 MiB, so that
+// they begin with a zero, as neither text does nor a bare block of snappy that holds
+// something.
+func isBlocks(head []byte) bool {
+	all := len(head)
+	for len(head) >= 4 && binary.BigEndian.Uint32(head) == 0 {
+		head = head[4:]
+	}
 	if len(head) < 8 {
-		return 0, 0
+		return len(head) == 0 && all > 0
 	}
-	h, t := binary.BigEndian.Uint32(head), binary.BigEndian.Uint32(head[4:])
-	if h == 0 || t == 0 || h > 1<<30 || t > 1<<30 {
-		return 0, 0
-	}
-	return int(h), int(t)
+	takes := binary.BigEndian.Uint32(head[4:])
+	return head[0] == 0 && takes > 0 && takes < 1<<25
 }
 
 var errBlock = errors.New("no block of this compression")
@@ -254,14 +256,33 @@ func (l *lz4Reader) Read(p []byte) (int, error) {
 			if l.ended {
 				return n, io.ErrUnexpectedEOF
 			}
-			if _, err := l.in.Peek(1); err != nil {
+			if err = l.next(); err != nil {
 				return n, err
 			}
 			l.zr.Reset(readerFunc(l.stored))
-			err = nil
 		}
 		if n > 0 || err != nil || len(p) == 0 {
 			return n, err
+		}
+	}
+}
+
+// next finds the frame after the one that has ended. io.EOF says that there is none.
+func (l *lz4Reader) next() error {
+	for {
+		head, err := l.in.Peek(8)
+		switch {
+		case len(head) == 0:
+			return err
+		case bytes.HasPrefix(head, lz4Magic):
+			return nil
+		case !isSkippable(head):
+			return errGarbage
+		case len(head) < 8:
+			return io.ErrUnexpectedEOF
+		}
+		if _, err := io.CopyN(io.Discard, l.in, 8+int64(binary.LittleEndian.Uint32(head[4:]))); err != nil {
+			return unfinished(err)
 		}
 	}
 }

@@ -252,7 +252,7 @@ func (r *Reader) readBlock() error {
 	}
 	r.start = r.in.at
 	if r.stored, err = r.in.append(r.stored[:0], r.limits.MaxBlockBytes); err != nil {
-		return fmt.Errorf("read block: %w", err)
+		return fmt.Errorf("read block: %w", r.bounded(err))
 	}
 	var sync [syncSize]byte
 	if err := r.in.full(sync[:]); err != nil {
@@ -265,9 +265,20 @@ func (r *Reader) readBlock() error {
 	return nil
 }
 
+// bounded names the setting that raises the bound of a block, if err is about that.
+func (r *Reader) bounded(err error) error {
+	if errors.Is(err, typed.ErrLimit) {
+		return fmt.Errorf("%w; source.files.limits.page_bytes is %d", err, r.limits.MaxBlockBytes)
+	}
+	return err
+}
+
 // openBlock decompresses the block at hand.
 func (r *Reader) openBlock() error {
 	data, err := r.codec.decode(r.stored)
+	if errors.Is(err, typed.ErrLimit) {
+		return r.bounded(err)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: decompress block: %w", errCorrupt, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/bzip2"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
+
+	"batcher/record/typed"
 )
 
 // codec decompresses blocks. What decode returns is valid until the next call.
@@ -53,7 +56,7 @@ func (s *streamed) decode(stored []byte) ([]byte, error) {
 	s.out.Reset()
 	n, err := io.Copy(&s.out, io.LimitReader(s.open(bytes.NewReader(stored)), int64(s.limit)+1))
 	if err == nil && n > int64(s.limit) {
-		err = fmt.Errorf("it is larger than %d bytes", s.limit)
+		err = fmt.Errorf("%w: a block that holds more than %d bytes", typed.ErrLimit, s.limit)
 	}
 	return s.out.Bytes(), err
 }
@@ -74,8 +77,11 @@ func (s *snappyBlocks) decode(stored []byte) ([]byte, error) {
 		return nil, err
 	}
 	// No snappy element makes more than 64 bytes of 3.
-	if size > s.limit || size > 32*len(data) {
-		return nil, fmt.Errorf("%d bytes claim to hold %d, %d at most", len(data), size, s.limit)
+	if size > 32*len(data) {
+		return nil, fmt.Errorf("%d bytes claim to hold %d", len(data), size)
+	}
+	if size > s.limit {
+		return nil, fmt.Errorf("%w: a block that holds %d bytes, %d at most", typed.ErrLimit, size, s.limit)
 	}
 	s.out = slices.Grow(s.out[:0], size)[:size]
 	out, err := snappy.Decode(s.out, data)
@@ -92,6 +98,9 @@ type zstdBlocks struct {
 
 func (z *zstdBlocks) decode(stored []byte) ([]byte, error) {
 	out, err := z.decoder.DecodeAll(stored, z.out[:0])
+	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+		err = fmt.Errorf("%w: a block of zstandard: %w", typed.ErrLimit, err)
+	}
 	z.out = out
 	return out, err
 }

@@ -15,6 +15,9 @@ type decoder struct {
 	limit int // of the output
 }
 
+// errRecord is about a record that is beyond its bound.
+var errRecord = fmt.Errorf("%w: a record takes more than twice source.files.limits.record_bytes, and at least 64 MiB", typed.ErrLimit)
+
 // corrupt says what is wrong at the byte at hand.
 func (d *decoder) corrupt(format string, args ...any) error {
 	return fmt.Errorf("%w: %s, at byte %d of the block", errCorrupt, fmt.Sprintf(format, args...), d.at)
@@ -23,7 +26,7 @@ func (d *decoder) corrupt(format string, args ...any) error {
 // value appends a value of type n; depth is how many may lie inside it.
 func (d *decoder) value(dst []byte, n *node, depth int) ([]byte, error) {
 	if len(dst) >= d.limit {
-		return dst, fmt.Errorf("a record takes more than the bytes allowed")
+		return dst, errRecord
 	}
 	if n.kind >= kindArray && n.kind <= kindRecord {
 		if depth <= 0 {
@@ -209,7 +212,7 @@ func (d *decoder) bytes(n *node) ([]byte, error) {
 		return nil, d.corrupt("%d bytes wanted, %d are left", size, len(d.data)-d.at)
 	}
 	if size > int64(d.limit) {
-		return nil, fmt.Errorf("a record takes more than the bytes allowed")
+		return nil, errRecord
 	}
 	return d.take(int(size))
 }

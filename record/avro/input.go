@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"batcher/record/typed"
 )
 
 // chunk is how much is read before more is allocated, so that a length that
@@ -67,8 +69,11 @@ func (in *input) append(dst []byte, limit int) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if size < 0 || size > int64(limit) || size > math.MaxInt32 {
-		return dst, fmt.Errorf("%w: a length of %d bytes, %d at most", errCorrupt, size, limit)
+	if size < 0 || size > math.MaxInt32 {
+		return dst, fmt.Errorf("%w: a length of %d bytes", errCorrupt, size)
+	}
+	if size > int64(limit) {
+		return dst, fmt.Errorf("%w: a length of %d bytes, %d at most", typed.ErrLimit, size, limit)
 	}
 	for left := int(size); left > 0; {
 		n := min(left, max(chunk, len(dst)))

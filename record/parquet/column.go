@@ -249,7 +249,7 @@ func (c *column) hold() error {
 	c.open += now - c.held
 	c.held = now
 	if c.open > c.limits.MaxOpenBytes {
-		return fmt.Errorf("%w: the pages of all columns take more than %d bytes at once; twice source.files.limits.page_bytes, and at least 512 MiB", typed.ErrLimit, c.limits.MaxOpenBytes)
+		return fmt.Errorf("%w: the pages of all columns take more than %d bytes at once: twice source.files.limits.page_bytes, and at least 512 MiB", typed.ErrLimit, c.limits.MaxOpenBytes)
 	}
 	return nil
 }

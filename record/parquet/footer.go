@@ -8,6 +8,7 @@ import (
 
 	"github.com/parquet-go/parquet-go/format"
 
+	"batcher/record/typed"
 	"batcher/thrift"
 )
 
@@ -97,8 +98,11 @@ func (s *shared) footer(size int64) (*fileMeta, int64, error) {
 	}
 	length := int64(binary.LittleEndian.Uint32(tail[:]))
 	end := size - tailSize - length
-	if end < int64(len(magic)) || length > int64(s.limits.MaxFooterBytes) {
-		return nil, 0, fmt.Errorf("%w: a footer of %d bytes in a file of %d, %d at most", errCorrupt, length, size, s.limits.MaxFooterBytes)
+	if end < int64(len(magic)) {
+		return nil, 0, fmt.Errorf("%w: a footer of %d bytes in a file of %d", errCorrupt, length, size)
+	}
+	if length > int64(s.limits.MaxFooterBytes) {
+		return nil, 0, fmt.Errorf("%w: a footer of %d bytes, %d at most", typed.ErrLimit, length, s.limits.MaxFooterBytes)
 	}
 	text := make([]byte, length)
 	if err := s.in.full(text, end); err != nil {

@@ -346,7 +346,7 @@ func TestRefused(t *testing.T) {
 		{"footer above the limit", whole, parquet.Limits{MaxFooterBytes: 100}, "100 at most"},
 		{"page above the limit", whole, parquet.Limits{MaxPageBytes: 10}, "page_bytes is 10"},
 		{"open pages above the limit", whole, parquet.Limits{MaxOpenBytes: 100}, "more than 100 bytes at once"},
-		{"record above the limit", whole, parquet.Limits{MaxRecordBytes: 10}, "more than the 10 bytes allowed"},
+		{"record above the limit", whole, parquet.Limits{MaxRecordBytes: 10}, "takes more than 10 bytes"},
 		{"depth above the limit", whole, parquet.Limits{MaxDepth: 1}, "nested too deep"},
 		{"variant without end", variantFile(t, "\x01\x00\x00", laughs()), parquet.Limits{MaxRecordBytes: 1 << 20}, "a VARIANT takes more"},
 		{"variant that holds itself", variantFile(t, "\x01\x00\x00", "\x03\x01\x00\x00"), parquet.Limits{}, "malformed VARIANT"},

@@ -27,7 +27,7 @@ func (r *Reader) row(dst []byte) ([]byte, error) {
 // repetition level that its first entry must have in each column below.
 func (r *Reader) value(dst []byte, n *node, rep uint8) ([]byte, error) {
 	if len(dst) > r.most {
-		return dst, fmt.Errorf("a record takes more than the %d bytes allowed", r.limits.MaxRecordBytes)
+		return dst, fmt.Errorf("%w: a record takes more than %d bytes: twice source.files.limits.record_bytes, and at least 64 MiB", typed.ErrLimit, r.limits.MaxRecordBytes)
 	}
 	first := r.columns[n.first]
 	if err := first.load(); err != nil {

@@ -166,7 +166,7 @@ func (v *variant) value(dst, b []byte, depth int) ([]byte, error) {
 	case len(b) == 0 || depth <= 0:
 		return dst, errVariant
 	case len(dst) > v.most:
-		return dst, fmt.Errorf("a VARIANT takes more than the bytes allowed")
+		return dst, fmt.Errorf("%w: a VARIANT takes more than %d bytes: twice source.files.limits.record_bytes, and at least 64 MiB", typed.ErrLimit, v.most)
 	}
 	var mark int
 	var err error
