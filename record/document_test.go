@@ -129,7 +129,7 @@ func TestOverlongElements(t *testing.T) {
 		if users(out) != "{\"a\":1}\n{\"a\":2}" || codes(out) != "length/too_long" {
 			t.Fatalf("%s: rows %s, dead %v", name, users(out), letters(out))
 		}
-		if d := out.dead[0]; d.Offset != int64(strings.Index(c.body, long)) || d.Length != int64(len(long)) || string(d.Raw) != long || d.Message != "308 bytes, more than the 200 allowed" {
+		if d := out.dead[0]; d.Offset != int64(strings.Index(c.body, long)) || d.Length != int64(len(long)) || string(d.Raw) != long || d.Message != "308 bytes, more than the 200 that source.files.limits.record_bytes allows" {
 			t.Errorf("%s: dead letter %v", name, letters(out))
 		}
 		checkPartition(t, out, c.body)

@@ -223,9 +223,9 @@ func TestTypedRecordsThatAreTooLongAreKeptAsJSON(t *testing.T) {
 	const most = 200 << 10
 	floats := long(25<<10) + strings.Repeat(double(1), 25<<10) + long(0)
 	for _, c := range []struct{ name, fields, good, bad, json, message string }{
-		{"text", `{"name":"v","type":"string"}`, text("x"), text(strings.Repeat("é", most)), `{"v":"` + strings.Repeat("é", most) + `"}`, "409608 bytes, more than the 204800 allowed"},
-		{"bytes", `{"name":"v","type":"bytes"}`, text("x"), text(strings.Repeat("\x00", most)), `{"v":{"base64":"` + strings.Repeat("A", 273066) + `A="}}`, "273087 bytes, more than the 204800 allowed"},
-		{"list", `{"name":"v","type":{"type":"array","items":"double"}}`, long(0), floats, `{"v":[1.0` + strings.Repeat(",1.0", 25<<10-1) + `]}`, "more than the 204800 bytes allowed"},
+		{"text", `{"name":"v","type":"string"}`, text("x"), text(strings.Repeat("é", most)), `{"v":"` + strings.Repeat("é", most) + `"}`, "409608 bytes, more than the 204800 that source.files.limits.record_bytes allows"},
+		{"bytes", `{"name":"v","type":"bytes"}`, text("x"), text(strings.Repeat("\x00", most)), `{"v":{"base64":"` + strings.Repeat("A", 273066) + `A="}}`, "273087 bytes, more than the 204800 that source.files.limits.record_bytes allows"},
+		{"list", `{"name":"v","type":{"type":"array","items":"double"}}`, long(0), floats, `{"v":[1.0` + strings.Repeat(",1.0", 25<<10-1) + `]}`, "more than the 204800 bytes that source.files.limits.record_bytes allows"},
 	} {
 		for _, prime := range []int{1, 1 << 20} {
 			opt := record.Options{Format: record.Format{Kind: record.Avro}, Limits: record.Limits{MaxRecordBytes: most, PrimeBytes: prime}}
