@@ -4,7 +4,7 @@
 // Duty: pick objects, read them as a run under the same settings would, show
 // what comes out, and propose settings where a person knows more than the bytes
 // say: an envelope, the zone of times, how dates and numbers are written, the
-// encoding, what the folders of keys mean.
+// encoding. Folders named like partitions it only warns of.
 //
 // Invariants: what it shows is what a run would commit of the same bytes; a
 // proposal is sure only where nothing in the sample speaks against it.
