@@ -242,13 +242,16 @@ func (r *reading) trails() bool {
 }
 
 // record says whether the first row is a record and no header: it is like the rows
-// below it. In doubt it is a header, unless a value of it stands below as well.
+// below it. In doubt the published table decides, which has most names of a header, or
+// the columns that objects without a header gave it. Else it is a header, unless a value
+// of it stands below as well.
 func (r *reading) record(published func(key string) bool) bool {
 	if len(r.rows) == 0 || r.rows[0].wrong {
 		return false
 	}
 	first, below := r.rows[0], r.rows[1:]
-	if allKnown(first.cells, published) {
+	known, of := countKnown(first.cells, published)
+	if known > 0 && known == of {
 		return false
 	}
 	alike, unlike := compare(&first, below)
@@ -257,6 +260,10 @@ func (r *reading) record(published func(key string) bool) bool {
 		return false
 	case alike != unlike:
 		return alike > unlike
+	case alike == 0 && known*2 > of:
+		return false
+	case alike == 0 && allNumbered(len(first.cells), published):
+		return true
 	case len(below) == 0:
 		return slices.ContainsFunc(first.cells, func(cell string) bool { return value(sort(cell)) })
 	case alike > 0:
@@ -281,16 +288,28 @@ func compare(row *sniffedRow, below []sniffedRow) (alike, unlike int) {
 	return alike, unlike
 }
 
-// allKnown says whether every cell is the key of a published column.
-func allKnown(cells []string, published func(key string) bool) bool {
-	some := false
+// countKnown counts the cells that are keys of published columns, of those that are
+// not empty.
+func countKnown(cells []string, published func(key string) bool) (known, of int) {
 	for _, cell := range cells {
-		if cell = strings.TrimSpace(cell); cell != "" && !published(cell) {
+		if cell = strings.TrimSpace(cell); cell != "" {
+			of++
+			if published(cell) {
+				known++
+			}
+		}
+	}
+	return known, of
+}
+
+// allNumbered says whether the table has the columns of a row without a header.
+func allNumbered(cells int, published func(key string) bool) bool {
+	for i := range cells {
+		if !published(columnKey(i)) {
 			return false
 		}
-		some = some || cell != ""
 	}
-	return some
+	return true
 }
 
 // sort is what a cell looks like: a number, a date or a time, a bool, text, or
