@@ -21,7 +21,7 @@ type csvReader struct {
 
 // open completes the dialect and reads what is before the first row of data.
 func (c *csvReader) open(name string) error {
-	c.newline = endOfLine(c.rest()[:min(len(c.rest()), headBytes)])
+	c.newline = endOfLine(c.rest()[:min(len(c.rest()), headBytes)], c.dialect.Quote)
 	c.dialect.newline = c.newline
 	if c.dialect.Delimiter == 0 {
 		c.dialect.Delimiter = delimiterOf(name)

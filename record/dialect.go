@@ -121,13 +121,25 @@ func indexEither(text []byte, a, b byte) int {
 }
 
 // endOfLine says what ends a line of text: a newline, or a carriage return if the
-// head has more of them that no newline follows than newlines.
-func endOfLine(head []byte) byte {
+// head has more of them that no newline follows than newlines. Those between quotes
+// are text of cells, and do not count; NoQuote counts all.
+func endOfLine(head []byte, quote int) byte {
 	if bytes.IndexByte(head, '\r') < 0 {
 		return '\n'
 	}
-	lines, both := bytes.Count(head, []byte{'\n'}), bytes.Count(head, []byte("\r\n"))
-	if returns := bytes.Count(head, []byte{'\r'}) - both; returns > lines {
+	returns, newlines, quoted := 0, 0, false
+	for i, b := range head {
+		switch {
+		case int(b) == quote:
+			quoted = !quoted
+		case quoted:
+		case b == '\n':
+			newlines++
+		case b == '\r' && (i+1 == len(head) || head[i+1] != '\n'):
+			returns++
+		}
+	}
+	if returns > newlines {
 		return '\r'
 	}
 	return '\n'

@@ -110,7 +110,7 @@ func (f Format) lined(head []byte) Kind {
 		return JSON
 	}
 	head = bytes.TrimLeft(head, " \t\r\n")
-	line, _, _ := bytes.Cut(head, []byte{endOfLine(head)})
+	line, _, _ := bytes.Cut(head, []byte{endOfLine(head, NoQuote)})
 	if n, whole := values(line); whole && n == 1 {
 		return NDJSON
 	} else if whole {

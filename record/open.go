@@ -80,7 +80,7 @@ func (d *Decoder) openText(name string, head []byte) (reader, error) {
 	case Lines:
 		return &lineReader{window: w, by: lineParser{&d.scanner, &d.learner}, max: d.limits.MaxRecordBytes}, nil
 	case NDJSON:
-		w.newline = endOfLine(head)
+		w.newline = endOfLine(head, NoQuote)
 		return &lineReader{window: w, by: jsonParser{&d.scanner, &d.learner}, max: d.limits.MaxRecordBytes}, nil
 	default:
 		return nil, fmt.Errorf("unknown format %q", kind)
