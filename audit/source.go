@@ -232,7 +232,7 @@ func (w *walk) reread(ctx context.Context, x source.Range, published *schema.Sch
 		return err
 	}
 	defer body.Close()
-	in := record.Object{Source: x.Source(), From: x.From}
+	in := record.Object{Source: x.Source(), From: x.From, Header: x.Headed()}
 	if !x.Last {
 		in.To = x.To
 	}

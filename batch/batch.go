@@ -167,6 +167,12 @@ func (g *Gather) Schema() *schema.Schema { return g.decoder.Schema() }
 // alone is larger than a batch. The errors of record.Decoder.Decode pass through.
 func (g *Gather) Read(ctx context.Context, o Object, r io.Reader) error {
 	in := record.Object{Source: o.Info.Source(), From: o.Info.From, To: o.To}
+	switch n := len(g.ranges); {
+	case n > 0 && g.ranges[n-1].Key == o.Info.Key: // its next range
+		in.Header = g.ranges[n-1].Header
+	case o.Info.From > 0:
+		in.Header = o.Info.Headed()
+	}
 	if !o.Whole {
 		in.MaxBytes, in.MaxRecords = g.opts.Limits.Bytes, g.opts.Limits.Records
 	}
@@ -175,7 +181,7 @@ func (g *Gather) Read(ctx context.Context, o Object, r io.Reader) error {
 		return err
 	}
 	span := o.Info
-	span.To, span.Last, span.Records, span.IDSum, span.Content = res.To, res.Last, res.Records, res.IDSum, res.Content
+	span.To, span.Last, span.Records, span.IDSum, span.Content, span.Header = res.To, res.Last, res.Records, res.IDSum, res.Content, res.Header
 	g.add(span, o.Late)
 	g.read += res.Records
 	g.bytes += res.Bytes

@@ -130,7 +130,7 @@ func (t *try) layout(ctx context.Context, c *chosen) (*record.Layout, error) {
 	body, err := t.Source.Open(ctx, objectOf(c.origin))
 	var layout *record.Layout
 	if err == nil {
-		layout, err = t.decoder.Layout(ctx, record.Object{Source: c.Source}, body)
+		layout, err = t.decoder.Layout(ctx, record.Object{Source: c.Source, Header: c.origin.Headed()}, body)
 		_ = body.Close()
 	}
 	var broken *record.BrokenError
@@ -189,7 +189,7 @@ func (t *try) object(ctx context.Context, letters []*chosen) error {
 		return err
 	}
 	defer body.Close()
-	in := record.Object{Source: letters[0].Source, From: source.Position(first), To: source.Position(last + 1),
+	in := record.Object{Source: letters[0].Source, Header: letters[0].origin.Headed(), From: source.Position(first), To: source.Position(last + 1),
 		Wanted: func(pos int64) bool {
 			_, ok := wanted[pos]
 			delete(wanted, pos)

@@ -104,7 +104,7 @@ func (r *run) advance(p *prepared) {
 		return
 	}
 	rest := r.queue[p.used-1]
-	rest.From = last.To
+	rest.From, rest.Header = last.To, last.Header
 	r.queue = append([]files.Object{rest}, r.queue[p.used:]...)
 }
 

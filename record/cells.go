@@ -31,9 +31,6 @@ type csvParser struct {
 // place.
 func (p *csvParser) numbered() { p.named(make([]string, len(p.hand.cells))) }
 
-// published says whether the table has a column for a key, as published or declared.
-func (p *csvParser) published(key string) bool { return p.known.folds[schema.Fold(key)] }
-
 // name makes the cells of the row at hand, without the space around them, the
 // keys of those that follow.
 func (p *csvParser) name() {

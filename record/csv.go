@@ -16,7 +16,8 @@ type csvReader struct {
 	max     int
 	held    record // cut and not given yet
 	holds   bool
-	above   int // lines that were found out to be above the table
+	above   int    // lines that were found out to be above the table
+	earlier Header // what was found out when the object was read first; "": it is now
 }
 
 // open completes the dialect and reads what is before the first row of data.
@@ -69,8 +70,13 @@ func (c *csvReader) sniff() error {
 	if last := bytes.LastIndexByte(head, c.newline); last >= 0 && (!c.eof || len(head) < len(c.rest())) {
 		head = head[:last+1]
 	}
-	var from int
-	c.dialect, from = c.dialect.sniff(head, c.by.published)
+	r, from := c.dialect.sniff(head)
+	c.dialect = r.dialect
+	if c.dialect.Header == "" {
+		if c.dialect.Header = c.earlier; c.earlier == "" {
+			c.dialect.Header = r.header(c.by.known)
+		}
+	}
 	c.above = bytes.Count(head[:from], []byte{c.newline})
 	c.advance(from)
 	return nil

@@ -25,6 +25,7 @@ func (d *Decoder) Decode(stop Stopper, o Object, r io.Reader) (Result, error) {
 		defer r.Close()
 		d.text.r = r
 	}
+	header := headerOf(in)
 	reached, err := in.seek(int64(o.From))
 	if err != nil {
 		return Result{}, err
@@ -32,7 +33,20 @@ func (d *Decoder) Decode(stop Stopper, o Object, r io.Reader) (Result, error) {
 	if !reached {
 		return Result{}, fmt.Errorf("%w: it ends at %d, wanted %d", ErrShort, in.at(), o.From)
 	}
-	return d.object(o, in)
+	res, err := d.object(o, in)
+	res.Header = header
+	return res, err
+}
+
+// headerOf is where the keys of cells come from.
+func headerOf(in reader) string {
+	if z, ok := in.(*zerosReader); ok {
+		in = z.reader
+	}
+	if c, ok := in.(*csvReader); ok {
+		return string(c.dialect.Header)
+	}
+	return ""
 }
 
 // object reads the records of the object that is open.

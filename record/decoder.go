@@ -26,7 +26,7 @@ type Decoder struct {
 	primed   prime
 	learner  learner
 	scanner  scanner
-	known    known
+	known    known          // columns of the table and those that are declared
 	current  *schema.Schema // what the columns follow
 	builder  builder
 	columns  []*column.Filler

@@ -12,11 +12,12 @@ import (
 type known struct {
 	keys  map[string]bool
 	folds map[string]bool // what keys that are not marked have in common with others
+	names map[string]bool // what texts of a header have in common with others that have these keys
 }
 
 // knownOf are those of a published schema and of what is pinned.
 func knownOf(table *schema.Schema, pins []schema.Pin) known {
-	k := known{map[string]bool{}, map[string]bool{}}
+	k := known{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for _, f := range table.Fields {
 		k.add(f.Key)
 	}
@@ -31,9 +32,26 @@ func (k known) add(key string) {
 		return
 	}
 	k.keys[key] = true
+	fold := schema.Fold(schema.KeyText(key))
 	if schema.KeyText(key) == key {
-		k.folds[schema.Fold(key)] = true
+		k.folds[fold] = true
 	}
+	if _, _, made := schema.CellOf(key); !made {
+		k.names[fold] = true
+	}
+}
+
+// has says whether a text of a header has a column.
+func (k known) has(text string) bool { return k.names[schema.Fold(text)] }
+
+// numbers says whether there are columns for as many cells without a header.
+func (k known) numbers(cells int) bool {
+	for i := range cells {
+		if !k.keys[schema.MadeUpKey("", i+1)] && !k.folds[columnKey(i)] {
+			return false
+		}
+	}
+	return true
 }
 
 // header returns the keys of a header's texts. A text that stands there twice, and an

@@ -43,7 +43,7 @@ func (d *Decoder) openObject(o Object) (reader, error) {
 	if bytes.IndexByte(head, 0) >= 0 {
 		return nil, d.in.broken("binary data, not text"+binaryKind(head), nil)
 	}
-	in, err := d.openText(name, head)
+	in, err := d.openText(o, head)
 	if r, ok := in.(*csvReader); ok && err == nil && o.From == 0 {
 		d.guessed(r, o.Source)
 	}
@@ -68,11 +68,11 @@ func (d *Decoder) guessed(r *csvReader, source string) {
 }
 
 // openText returns what cuts text, whose beginning is in memory.
-func (d *Decoder) openText(name string, head []byte) (reader, error) {
-	w := &d.text
+func (d *Decoder) openText(o Object, head []byte) (reader, error) {
+	w, name := &d.text, source.KeyOf(o.Source)
 	switch kind := d.opt.Format.of(name, head); kind {
 	case CSV:
-		r := &csvReader{window: w, dialect: d.opt.Format.CSV.withDefaults(), max: d.limits.MaxRecordBytes,
+		r := &csvReader{window: w, dialect: d.opt.Format.CSV.withDefaults(), max: d.limits.MaxRecordBytes, earlier: Header(o.Header),
 			by: &csvParser{scanner: &d.scanner, learner: &d.learner, known: d.known}}
 		return r, r.open(name)
 	case JSON:

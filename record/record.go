@@ -199,6 +199,7 @@ type Object struct {
 	MaxBytes   int64                // stop at the first record boundary at or after so many decoded bytes; 0: never
 	MaxRecords int64                // stop behind so many records; 0: never
 	Wanted     func(pos int64) bool // takes the records at these positions alone; nil: all
+	Header     string               // what Result.Header said when it was read first; "": it is read first
 }
 
 // Result is what one Decode consumed.
@@ -210,6 +211,7 @@ type Result struct {
 	IDSum     source.Hash     // sum of the records' IDHash modulo 2^128
 	Content   source.Hash     // head of the SHA-256 of the stored bytes; only if Last
 	Container string          // plain, gzip, zstd, bzip2 or snappy
+	Header    string          // CSV: where the keys of its cells came from; else ""
 }
 
 // IDHash returns the hash of a record's id: XXH3-128 of the source's name and

@@ -9,8 +9,9 @@ import (
 )
 
 // How a dialect is found out. All of it follows from the head of the object, at
-// most headBytes of it, from what was declared and, where the head leaves a doubt
-// about its first row, from the keys of the published table.
+// most headBytes of it, and from what was declared. Where the head leaves a doubt about
+// its first row, the keys of the published table decide. The table will have others
+// later: who reads the object again says what Result.Header said.
 
 const (
 	sniffed      = 200 // rows that are looked at
@@ -21,15 +22,13 @@ const (
 // wins. A colon is one only if nothing else is: times have it.
 const candidates = ",\t;|:"
 
-// sniff completes what was not declared, and returns where in the head the first
-// row begins that is a record or the header.
-func (d Dialect) sniff(head []byte, published func(key string) bool) (Dialect, int) {
-	from := 0
+// sniff completes what was not declared, but for the header, and returns the head as
+// it is cut so, and where in it the first row begins that is a record or the header.
+func (d Dialect) sniff(head []byte) (best reading, from int) {
 	if line, sign, ok := sepLine(head, d.newline); ok && (d.Delimiter == 0 || d.Delimiter == sign) {
 		d.Delimiter, from = sign, line
 	}
-	best := d.best(head[from:])
-	d = best.dialect
+	best = d.best(head[from:])
 	if d.Skip == 0 && from == 0 && d.Header != Numbered && len(d.Columns) == 0 {
 		skip := best.preamble()
 		if best.rows = best.rows[skip:]; skip > 0 {
@@ -37,15 +36,17 @@ func (d Dialect) sniff(head []byte, published func(key string) bool) (Dialect, i
 		}
 	}
 	if d.Trailing == "" && best.trails() {
-		d.Trailing = Ignored
+		best.dialect.Trailing = Ignored
 	}
-	if d.Header == "" {
-		d.Header = Named
-		if len(d.Columns) > 0 || best.record(published) {
-			d.Header = Numbered
-		}
+	return best, from
+}
+
+// header says where the keys of cells come from.
+func (r *reading) header(columns known) Header {
+	if len(r.dialect.Columns) > 0 || r.record(columns) {
+		return Numbered
 	}
-	return d, from
+	return Named
 }
 
 // sepLine reads the first line that Excel writes and reads: sep=;
@@ -241,28 +242,26 @@ func (r *reading) trails() bool {
 	return true
 }
 
-// record says whether the first row is a record and no header: it is like the rows
-// below it. In doubt the published table decides, which has most names of a header, or
-// the columns that objects without a header gave it. Else it is a header, unless a value
-// of it stands below as well.
-func (r *reading) record(published func(key string) bool) bool {
+// record says whether the first row is a record, which is like the rows below it. In
+// doubt the keys of columns decide: most names of a header are such keys, or the columns
+// that objects without a header gave it are. Else it is a header, unless a value of it is
+// below as well.
+func (r *reading) record(columns known) bool {
 	if len(r.rows) == 0 || r.rows[0].wrong {
 		return false
 	}
 	first, below := r.rows[0], r.rows[1:]
-	known, of := countKnown(first.cells, published)
-	if known > 0 && known == of {
+	known, of := countKnown(first.cells, columns)
+	if known > 0 && known == of || years(first.cells) {
 		return false
 	}
 	alike, unlike := compare(&first, below)
 	switch {
-	case years(first.cells):
-		return false
 	case alike != unlike:
 		return alike > unlike
 	case alike == 0 && known*2 > of:
 		return false
-	case alike == 0 && allNumbered(len(first.cells), published):
+	case alike == 0 && of > 0 && columns.numbers(len(first.cells)):
 		return true
 	case len(below) == 0:
 		return slices.ContainsFunc(first.cells, func(cell string) bool { return value(sort(cell)) })
@@ -288,28 +287,17 @@ func compare(row *sniffedRow, below []sniffedRow) (alike, unlike int) {
 	return alike, unlike
 }
 
-// countKnown counts the cells that are keys of published columns, of those that are
-// not empty.
-func countKnown(cells []string, published func(key string) bool) (known, of int) {
+// countKnown counts the cells that have columns, of those that are not empty.
+func countKnown(cells []string, columns known) (known, of int) {
 	for _, cell := range cells {
 		if cell = strings.TrimSpace(cell); cell != "" {
 			of++
-			if published(cell) {
+			if columns.has(cell) {
 				known++
 			}
 		}
 	}
 	return known, of
-}
-
-// allNumbered says whether the table has the columns of a row without a header.
-func allNumbered(cells int, published func(key string) bool) bool {
-	for i := range cells {
-		if !published(columnKey(i)) {
-			return false
-		}
-	}
-	return true
 }
 
 // sort is what a cell looks like: a number, a date or a time, a bool, text, or

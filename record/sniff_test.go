@@ -1,9 +1,10 @@
 package record
 
 import (
-	"slices"
 	"strings"
 	"testing"
+
+	"batcher/schema"
 )
 
 // TestSniff finds out how the heads of ordinary files are written.
@@ -33,6 +34,7 @@ func TestSniff(t *testing.T) {
 		"names alone":                  {"id,name,price\n", ',', named, 0, ""},
 		"one record alone":             {"1,ann,2024-01-01\n", ',', none, 0, ""},
 		"published names":              {"1,ann\n2,bob\n", ',', named, 0, "published 1 ann"},
+		"published name with a number": {"q_1,q_2\na,b\na,q_2\n", ',', named, 0, "published q_1\x00 q_2\x00"},
 		"most names published":         {"name,type,new\nfoo,type,a\nbar,kind,b\n", ',', named, 0, "published name type"},
 		"text under numbered columns":  {"dora,red\nemil,green\n", ',', none, 0, "published column_1 column_2"},
 		"one row of text":              {"dora,red\n", ',', none, 0, "published column_1 column_2"},
@@ -62,10 +64,16 @@ func TestSniff(t *testing.T) {
 		if ok {
 			c.extra = ""
 		}
-		published := func(key string) bool { return slices.Contains(strings.Fields(table), key) && ok }
-		got, from := d.sniff([]byte(c.head), published)
+		published := knownOf(&schema.Schema{}, nil)
+		for _, key := range strings.Fields(table) {
+			if ok {
+				published.add(strings.ReplaceAll(key, "column_", "\x00"))
+			}
+		}
+		r, from := d.sniff([]byte(c.head))
+		got := r.dialect
 		header := none
-		if got.Header == Named {
+		if r.header(published) == Named {
 			header = named
 		}
 		var extra []string
@@ -86,9 +94,14 @@ func FuzzSniff(f *testing.F) {
 	f.Add("sep=;\na;b\n1;2\n")
 	f.Add("Report\n\nid,name\n1,\"a\\\"\n2,b\n")
 	f.Fuzz(func(t *testing.T, head string) {
-		none := func(string) bool { return false }
-		d, from := Dialect{}.withDefaults().sniff([]byte(head), none)
-		again, at := Dialect{}.withDefaults().sniff([]byte(head), none)
+		sniff := func() (Dialect, int) {
+			none := knownOf(&schema.Schema{}, nil)
+			r, from := Dialect{}.withDefaults().sniff([]byte(head))
+			r.dialect.Header = r.header(none)
+			return r.dialect, from
+		}
+		d, from := sniff()
+		again, at := sniff()
 		if d.Delimiter == 0 || d.Header == "" || from < 0 || from > len(head) || at != from || again.Delimiter != d.Delimiter || again.Header != d.Header {
 			t.Errorf("%+v from %d, then %+v from %d", d, from, again, at)
 		}

@@ -47,6 +47,7 @@ type OpenObject struct {
 	ETag     string    `json:"etag,omitempty"`
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
-	Was      Hash      `json:"was,omitzero"` // identity of the entry that the object's will replace
-	Next     Position  `json:"next"`         // first position not consumed
+	Was      Hash      `json:"was,omitzero"`     // identity of the entry that the object's will replace
+	Next     Position  `json:"next"`             // first position not consumed
+	Header   string    `json:"header,omitempty"` // as in Range, of the part that was consumed
 }

@@ -12,6 +12,7 @@
 package source
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -45,6 +46,12 @@ func (h *Hash) UnmarshalText(b []byte) error {
 // did not hand it out: nothing is known of its content.
 const UnreadReason = "cannot be read: "
 
+// Headed says where the keys of CSV's cells came from when the range was read: from
+// the first row (named), or from their places or what was declared (numbered). It was
+// found out with the table as published then, which had other columns than now. Earlier
+// programs, which kept no answer, took every first row for a header.
+func (r *Range) Headed() string { return cmp.Or(r.Header, "named") }
+
 // Unread says whether the range is that of an object whose content nobody has seen.
 func (r *Range) Unread() bool { return strings.HasPrefix(r.Broken, UnreadReason) }
 
@@ -67,5 +74,6 @@ type Range struct {
 	Records  int64     `json:"records"`          // records whose first byte is in the range
 	IDSum    Hash      `json:"id_sum"`           // sum of the records' id hashes, modulo 2^128
 	Content  Hash      `json:"content,omitzero"` // hash of the stored bytes; set with the last range
+	Header   string    `json:"header,omitempty"` // CSV: named or numbered, see Headed
 	Broken   string    `json:"broken,omitempty"` // the container's defect when the object was quarantined
 }

@@ -141,7 +141,7 @@ func (a *advance) read(r *source.Range) error {
 		a.add(r.Key, r.ETag, r.Size, r.Modified, r.Content, r.Was)
 		return nil
 	}
-	a.open[r.Key] = source.OpenObject{Key: r.Key, ETag: r.ETag, Size: r.Size, Modified: r.Modified.UTC(), Was: r.Was, Next: r.To}
+	a.open[r.Key] = source.OpenObject{Key: r.Key, ETag: r.ETag, Size: r.Size, Modified: r.Modified.UTC(), Was: r.Was, Next: r.To, Header: r.Header}
 	return nil
 }
 

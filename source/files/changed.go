@@ -201,7 +201,7 @@ func (p *planner) planOpen(o *opened) {
 		p.pass(left)
 		return
 	}
-	planned := Object{Info: info, From: o.Next, Day: p.source.Day(o.Key, o.Modified), Was: o.Was}
+	planned := Object{Info: info, From: o.Next, Header: o.Header, Day: p.source.Day(o.Key, o.Modified), Was: o.Was}
 	if o.Was.IsZero() {
 		planned.Name = p.source.Name(o.Key, o.ETag, o.Size, o.Modified)
 	} else { // only what is appended is consumed in ranges

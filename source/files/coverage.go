@@ -112,6 +112,7 @@ func (s *Source) Resolve(ctx context.Context, ranges []source.Range, progress *s
 	plan := &Plan{}
 	for i := range ranges {
 		r := ranges[i]
+		r.Header = next[r.Key].Header
 		one, err := s.resolveOne(r, known, next)
 		if err != nil {
 			return CoveredNone, nil, fmt.Errorf("resolve ranges: %w", err)
@@ -187,7 +188,7 @@ func (s *Source) resolveOne(r source.Range, known *view, next map[string]source.
 	case r.From < open.Next:
 		return CoveredSome, nil
 	}
-	next[r.Key] = source.OpenObject{Key: r.Key, ETag: r.ETag, Size: r.Size, Was: r.Was, Next: to}
+	next[r.Key] = source.OpenObject{Key: r.Key, ETag: r.ETag, Size: r.Size, Was: r.Was, Next: to, Header: open.Header}
 	return CoveredNone, nil
 }
 
@@ -198,6 +199,6 @@ func (s *Source) exact(r source.Range) Object {
 	if !r.Was.IsZero() {
 		o = s.follow(info, day, r.Was)
 	}
-	o.From, o.Exact = r.From, &r
+	o.From, o.Header, o.Exact = r.From, r.Header, &r
 	return o
 }

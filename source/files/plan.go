@@ -17,6 +17,7 @@ const maxExamples = 10
 type Object struct {
 	object.Info
 	From     source.Position // first position that is not consumed; 0 for a new object
+	Header   string          // as in Range, of the part that is consumed
 	Day      int32           // of its entry, see Source.Day
 	Late     bool            // new, but older than the lookback
 	Name     string          // what _source says of its records
@@ -28,7 +29,7 @@ type Object struct {
 // Range is what is known of the range to be read before it is read: whose it is,
 // where it begins, and what it follows.
 func (o *Object) Range() source.Range {
-	r := source.Range{Key: o.Key, Was: o.Was, ETag: o.ETag, Size: o.Size, Modified: o.Modified, From: o.From}
+	r := source.Range{Key: o.Key, Was: o.Was, ETag: o.ETag, Size: o.Size, Modified: o.Modified, From: o.From, Header: o.Header}
 	if o.Name != o.Key {
 		r.Name = o.Name
 	}
