@@ -24,6 +24,17 @@ func flatLines(n int) string {
 	return b.String()
 }
 
+// shortLines are records of about 135 bytes in 8 columns.
+func shortLines(n int) string {
+	rng := rand.New(rand.NewPCG(3, 3))
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"id":%d,"ts":"2026-01-%02dT%02d:%02d:00Z","user":"u%d","amount":%.2f,"qty":%d,"country":"%s","flag":%t,"note":"some words %d"}`+"\n",
+			i, 1+i%28, i%24, i%60, rng.IntN(50000), rng.Float64()*1000, rng.IntN(40), [...]string{"DE", "FR", "NL", "US"}[rng.IntN(4)], rng.IntN(2) == 0, i%100)
+	}
+	return b.String()
+}
+
 // nestedLines are records of about 1.7 KB with structs and lists of structs.
 func nestedLines(n int) string {
 	rng := rand.New(rand.NewPCG(2, 2))
@@ -44,7 +55,7 @@ func nestedLines(n int) string {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	for name, text := range map[string]string{"flat": flatLines(150000), "nested": nestedLines(50000)} {
+	for name, text := range map[string]string{"short": shortLines(400000), "flat": flatLines(150000), "nested": nestedLines(50000)} {
 		for kind, body := range map[string]string{"plain": text, "gzip": gzipped(b, text)} {
 			b.Run(name+"/"+kind, func(b *testing.B) {
 				b.SetBytes(int64(len(text)))

@@ -44,11 +44,10 @@ func (n *node) instant(text []byte) (us int64, cut, naive, ok bool) {
 			return us, cut, false, ok
 		}
 	default:
-		var rest []byte
-		if us, rest, cut, ok = moment(text); ok && len(rest) > 0 {
-			offset, ok := zone(rest)
-			us -= offset * 1e6
-			return us, cut, false, ok && inYears(us)
+		var end int
+		if us, end, cut, ok = moment(text); ok && end < len(text) {
+			us, ok = zoned(us, text[end:])
+			return us, cut, false, ok
 		}
 	}
 	if !ok {
@@ -86,8 +85,8 @@ func local(us int64, zone *time.Location) (int64, bool) {
 
 // isNaive says whether text is an ISO 8601 date and time without a zone.
 func isNaive(text []byte) bool {
-	_, rest, _, ok := moment(text)
-	return ok && len(rest) == 0
+	_, end, _, ok := moment(text)
+	return ok && end == len(text)
 }
 
 // dayOf reads the day of a date column whose format was declared.

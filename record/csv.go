@@ -144,8 +144,6 @@ func (c *csvReader) more() (bool, error) {
 
 func (c *csvReader) at() int64 { return c.pos }
 
-func (c *csvReader) bytes(from, to int64) int64 { return to - from }
-
 func (c *csvReader) verify() error { return (&lineReader{window: c.window}).verify() }
 
 func (c *csvReader) next(rec *record) error {

@@ -52,6 +52,7 @@ func headerOf(in reader) string {
 // object reads the records of the object that is open.
 func (d *Decoder) object(o Object, in reader) (Result, error) {
 	t := tally{max: o, in: in, to: int64(o.From)}
+	t.typed, _ = in.(*typedReader)
 	d.id = append(make([]byte, 0, len(o.Source)+8), o.Source...)
 	rec := &d.rec
 	for !t.full() {
@@ -89,7 +90,7 @@ func (d *Decoder) finish(t *tally) (Result, error) {
 		t.to = max(t.to, t.in.at())
 	}
 	res.To = source.Position(t.to)
-	res.Bytes = t.in.bytes(int64(t.max.From), t.to)
+	res.Bytes = t.bytes(t.to)
 	if t.max.From == 0 && (d.in.kind != containerPlain || !isLined(t.in)) {
 		if err := t.in.verify(); err != nil {
 			return Result{}, err
@@ -114,9 +115,10 @@ func isLined(in reader) bool {
 type tally struct {
 	max     Object
 	in      reader
-	to      int64 // position behind the last record consumed
-	ended   bool  // the object ends there
-	stopped bool  // another record follows
+	typed   *typedReader // in, where positions count records; else nil
+	to      int64        // position behind the last record consumed
+	ended   bool         // the object ends there
+	stopped bool         // another record follows
 	records int64
 	sum     source.Hash
 }
@@ -133,14 +135,22 @@ func (t *tally) taken(err error) error {
 // full says whether the object's limits are reached.
 func (t *tally) full() bool {
 	return (t.max.To > 0 && t.to >= int64(t.max.To)) ||
-		(t.max.MaxBytes > 0 && t.in.bytes(int64(t.max.From), t.to) >= t.max.MaxBytes) ||
+		(t.max.MaxBytes > 0 && t.bytes(t.to) >= t.max.MaxBytes) ||
 		(t.max.MaxRecords > 0 && t.records >= t.max.MaxRecords)
 }
 
 // past says whether a record begins behind a limit. The first one never does but
 // for a limit that is a position.
 func (t *tally) past(rec *record) bool {
-	return t.max.To > 0 && rec.pos >= int64(t.max.To) || t.max.MaxBytes > 0 && t.records > 0 && t.in.bytes(int64(t.max.From), rec.pos) >= t.max.MaxBytes
+	return t.max.To > 0 && rec.pos >= int64(t.max.To) || t.max.MaxBytes > 0 && t.records > 0 && t.bytes(rec.pos) >= t.max.MaxBytes
+}
+
+// bytes is how many decoded bytes are before a position that was reached.
+func (t *tally) bytes(to int64) int64 {
+	if t.typed != nil {
+		return t.typed.size
+	}
+	return to - int64(t.max.From)
 }
 
 // take counts a record and passes it to the phase.

@@ -227,7 +227,9 @@ func (d *Decoder) restart() error {
 // row completes the row that was scanned.
 func (d *Decoder) row(rec *record) error {
 	s := &d.scanner
-	s.taught()
+	if len(s.widened)+len(s.uses) > 0 {
+		s.taught()
+	}
 	d.source.Bytes(d.rows, 0, rec.source)
 	d.offset.Int64(d.rows, 0, rec.pos)
 	if len(s.rescued) > 0 {

@@ -44,8 +44,6 @@ const (
 
 func (j *documentReader) at() int64 { return j.pos }
 
-func (j *documentReader) bytes(from, to int64) int64 { return to - from }
-
 func (j *documentReader) seek(to int64) (bool, error) {
 	for j.pos < to {
 		err := j.cut(&j.held)

@@ -95,8 +95,6 @@ func (l *lineReader) load(rec *record) (long bool, err error) {
 
 func (l *lineReader) at() int64 { return l.pos }
 
-func (l *lineReader) bytes(from, to int64) int64 { return to - from }
-
 // verify reads what is left. Lines can always be cut; a checksum at the end of
 // what holds them may be wrong.
 func (l *lineReader) verify() error {

@@ -47,9 +47,6 @@ type reader interface {
 	more() (bool, error)
 	// at is the position behind everything that was looked at.
 	at() int64
-	// bytes is how many decoded bytes lie between two positions, the later of
-	// which was reached.
-	bytes(from, to int64) int64
 	// verify reads to the end, so that it is known whether all of the object
 	// can be cut.
 	verify() error

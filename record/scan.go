@@ -67,12 +67,8 @@ const (
 func (s *scanner) begin() {
 	s.rescued, s.misfits, s.dropped = s.rescued[:0], s.misfits[:0], s.dropped[:0]
 	s.others = emptied(s.others)
-	for _, n := range s.widened { // of a record that became no row
-		n.wide = false
-	}
-	s.widened = s.widened[:0]
-	if len(s.uses) > 0 {
-		s.unused()
+	if len(s.widened)+len(s.uses) > 0 {
+		s.untaught()
 	}
 }
 
@@ -88,9 +84,16 @@ func (s *scanner) taught() {
 		n.shape.See(schema.SawWideInt)
 	}
 	s.widened = s.widened[:0]
-	if len(s.uses) > 0 {
-		s.used()
+	s.used()
+}
+
+// untaught forgets what the record at hand, which became no row, would have taught.
+func (s *scanner) untaught() {
+	for _, n := range s.widened {
+		n.wide = false
 	}
+	s.widened = s.widened[:0]
+	s.unused()
 }
 
 // end completes _rescued.

@@ -83,8 +83,6 @@ func (t *typedReader) at() int64 { return t.row }
 
 // bytes gives what was read since the first position asked about, which is where
 // this reader began.
-func (t *typedReader) bytes(int64, int64) int64 { return t.size }
-
 func (t *typedReader) verify() error {
 	for {
 		if err := t.next(&t.held); err != nil {

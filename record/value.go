@@ -240,33 +240,42 @@ const (
 // or ±hh, or UTC after a space. It returns the microseconds since
 // 1970-01-01T00:00:00Z; cut says that the fraction held more than that.
 func instant(s []byte) (us int64, cut, ok bool) {
-	us, rest, cut, ok := moment(s)
+	us, end, cut, ok := moment(s)
 	if !ok {
 		return 0, false, false
 	}
-	offset, ok := zone(rest)
+	us, ok = zoned(us, s[end:])
+	return us, cut, ok
+}
+
+// zoned is the instant of a moment in a zone, if it is in the years that dates have.
+func zoned(us int64, text []byte) (int64, bool) {
+	if len(text) == 1 && text[0] == 'Z' {
+		return us, inYears(us)
+	}
+	offset, ok := zone(text)
 	us -= offset * 1e6
-	return us, cut, ok && us >= firstInstant && us < afterInstant
+	return us, ok && inYears(us)
 }
 
 // moment reads an ISO 8601 date and time at the head of text: "T" or one space
 // between them, seconds or none, any fraction. It returns the microseconds since
-// 1970-01-01T00:00:00 and what follows.
-func moment(s []byte) (us int64, rest []byte, cut, ok bool) {
+// 1970-01-01T00:00:00 and where it ends.
+func moment(s []byte) (us int64, end int, cut, ok bool) {
 	if len(s) < 16 || (s[10] != 'T' && s[10] != ' ') || s[13] != ':' {
-		return 0, nil, false, false
+		return 0, 0, false, false
 	}
 	days, ok := day(s)
 	h, m, sec := two(s, 11), two(s, 14), uint32(0)
 	i := 16
 	if len(s) > i && s[i] == ':' {
 		if len(s) < 19 {
-			return 0, nil, false, false
+			return 0, 0, false, false
 		}
 		sec, i = two(s, 17), 19
 	}
 	if !ok || h > 23 || m > 59 || sec > 59 {
-		return 0, nil, false, false
+		return 0, 0, false, false
 	}
 	us = (days*86400 + int64(h*3600+m*60+sec)) * 1e6
 	if i == 19 && len(s) > i && s[i] == '.' {
@@ -278,10 +287,10 @@ func moment(s []byte) (us int64, rest []byte, cut, ok bool) {
 			unit /= 10
 		}
 		if i == start {
-			return 0, nil, false, false
+			return 0, 0, false, false
 		}
 	}
-	return us, s[i:], cut, true
+	return us, i, cut, true
 }
 
 // zone reads Z, UTC or an offset from UTC, in seconds. A space may stand before
