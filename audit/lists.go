@@ -127,8 +127,7 @@ func (w *walk) present(ctx context.Context, m *manifest.Manifest) (map[string][]
 
 // sized proves that a file is there in its size.
 func (w *walk) sized(ctx context.Context, seq manifest.Seq, f *manifest.File) (bool, error) {
-	needed := seq >= w.head.Manifest.RetainFrom || w.retained[f.Key]
-	size, ok, err := w.size(ctx, f.Key, needed)
+	size, ok, err := w.size(ctx, seq, f.Key)
 	switch {
 	case err != nil:
 		return false, err
@@ -136,17 +135,23 @@ func (w *walk) sized(ctx context.Context, seq manifest.Seq, f *manifest.File) (b
 		return true, nil
 	case ok:
 		w.violation("I10", seq, "%s has %d bytes, the manifest says %d", f.Key, size, f.Size)
-	case needed:
+	case w.needs(seq, f.Key):
 		w.violation("I10", seq, "%s is absent", f.Key)
 	}
 	return false, nil
 }
 
-// size is that of an object of the store, and whether it is there. That something which
-// is needed was not listed proves nothing: a listing may lag behind. It is asked for.
-func (w *walk) size(ctx context.Context, key string, needed bool) (int64, bool, error) {
+// needs says whether a retained snapshot needs an object that a manifest names.
+func (w *walk) needs(seq manifest.Seq, key string) bool {
+	return seq >= w.head.Manifest.RetainFrom || w.retained[key]
+}
+
+// size is that of an object that a manifest names, and whether it is there. That
+// something which is needed was not listed proves nothing: a listing may lag behind. It
+// is asked for.
+func (w *walk) size(ctx context.Context, seq manifest.Seq, key string) (int64, bool, error) {
 	size, ok := w.sizes[key]
-	if ok || !needed {
+	if ok || !w.needs(seq, key) {
 		return size, ok, nil
 	}
 	r, info, err := w.Store.Get(ctx, key, object.GetOptions{Limit: 1})
@@ -219,7 +224,7 @@ func (w *walk) ref(ctx context.Context, seq manifest.Seq, r segment.Ref) error {
 	if w.runs[r] {
 		return nil
 	}
-	size, ok, err := w.size(ctx, r.Key, seq >= w.head.Manifest.RetainFrom)
+	size, ok, err := w.size(ctx, seq, r.Key)
 	if err != nil {
 		return err
 	}

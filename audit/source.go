@@ -226,7 +226,7 @@ func (w *walk) reread(ctx context.Context, x source.Range, published *schema.Sch
 		Info: object.Info{Key: x.Key, ETag: x.ETag, Size: x.Size, Modified: x.Modified}, From: x.From,
 	})
 	if u, ok := errors.AsType[*files.UnreadableError](err); ok && u.Cause == files.Archived {
-		return fmt.Errorf("%w: %s", errUnseen, u)
+		return fmt.Errorf("%w: %w", errUnseen, u)
 	}
 	if err != nil {
 		return err

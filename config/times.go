@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
+	"slices"
 	"time"
 
 	"batcher/strptime"
@@ -72,7 +72,7 @@ type Thousands string
 
 func (*Thousands) wants() string { return `one of ".", ",", " " and "'", or "" for none` }
 func (t *Thousands) parse(text string) error {
-	if len(text) > 1 || !strings.Contains(".,' ", text) {
+	if !slices.Contains([]string{"", ".", ",", "'", " "}, text) {
 		return errors.New(`wants one of ".", ",", " " and "'", or "" for none`)
 	}
 	*t = Thousands(text)

@@ -125,7 +125,7 @@ func (t *try) object(ctx context.Context, fetch *fetcher, o files.Object) error 
 	if broken := t.broken[o.Key]; broken != nil {
 		return t.gather.Quarantine(in, broken)
 	}
-	if t.left[o.Key] || t.unread.waiting[o.Key] != nil {
+	if _, waits := t.unread.waiting[o.Key]; waits || t.left[o.Key] {
 		return nil
 	}
 	if o.Exact != nil && !o.Exact.Last {
@@ -133,9 +133,8 @@ func (t *try) object(ctx context.Context, fetch *fetcher, o files.Object) error 
 	}
 	begun := t.Clock.Now()
 	opened, err := t.take(ctx, fetch, o, in)
-	if gaveUp, failed := t.giveUp(ctx, o, in, err); failed != nil {
-		return fmt.Errorf("%s: %w", o.Key, failed)
-	} else if gaveUp {
+	gaveUp, err := t.giveUp(ctx, o, in, err)
+	if gaveUp && err == nil {
 		t.unread.lost += t.Clock.Now().Sub(begun)
 		if opened {
 			return errWithout
@@ -174,14 +173,15 @@ func (t *try) take(ctx context.Context, fetch *fetcher, o files.Object, in batch
 var errWithout = errors.New("an object is left out")
 
 // giveUp says whether an error means that the batch goes on without an object, because
-// it is not as it was listed or cannot be read. The error that it returns ends the run.
+// it is not as it was listed or cannot be read. It returns any other error, and what
+// ends the run.
 func (t *try) giveUp(ctx context.Context, o files.Object, in batch.Object, err error) (bool, error) {
 	cannot := unreadable(err)
 	switch {
 	case errors.Is(err, files.ErrStale):
 		t.miss(o, err)
 	case cannot == nil:
-		return false, nil
+		return false, err
 	case t.Unreadable == QuarantineUnreadable:
 		if err := t.bears(ctx, cannot); err != nil {
 			return false, err

@@ -100,7 +100,9 @@ func (s *scanner) putWhole(v int64, n *node, rep uint8) bool {
 func (s *scanner) cellInstant(text []byte, n *node, rep uint8) bool {
 	us, cut, naive, ok := n.instant(text)
 	if !ok {
-		s.noteNaive(n, text, naive)
+		if naive && n.pinned {
+			s.noteNaive(n, text)
+		}
 		return false
 	}
 	n.leaf.Int64(s.row, rep, us)

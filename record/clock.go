@@ -117,10 +117,7 @@ type naives struct {
 
 // noteNaive counts a text that a declared column of timestamps did not take because
 // it says no zone.
-func (s *scanner) noteNaive(n *node, text []byte, naive bool) {
-	if !naive || !n.pinned {
-		return
-	}
+func (s *scanner) noteNaive(n *node, text []byte) {
 	if s.naives == nil {
 		s.naives = map[string]*naives{}
 	}

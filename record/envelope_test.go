@@ -1,7 +1,6 @@
 package record_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -44,7 +43,7 @@ func FuzzFindEnvelope(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		e, ok := record.FindEnvelope(text)
 		if ok && (e.Bytes > e.Of || e.Of > int64(len(text)) || len(e.Place) == 0 || e.Elements < 2) {
-			t.Error(fmt.Sprintf("%+v", e))
+			t.Errorf("%+v", e)
 		}
 	})
 }

@@ -38,7 +38,11 @@ func (s *scanner) loose(text []byte, n *node, rep uint8) bool {
 			}
 			break
 		}
-		if days, ok := looseDate(text, n.pinned); ok {
+		days, ok := date(text)
+		if !ok && n.pinned {
+			days, ok = looseDate(text)
+		}
+		if ok {
 			n.leaf.Int32(s.row, rep, days)
 			return true
 		}
@@ -140,13 +144,9 @@ func (s *scanner) noNumber(text []byte, n *node, rep uint8) bool {
 	return ok
 }
 
-// looseDate reads a date. Where the column was declared it may also be
-// an instant that is a midnight of UTC or of no zone, and have one digit for a
-// month or a day below ten.
-func looseDate(text []byte, declared bool) (days int32, ok bool) {
-	if days, ok = date(text); ok || !declared {
-		return days, ok
-	}
+// looseDate reads what a declared column takes for a date besides one: an instant that
+// is a midnight of UTC or of no zone, and one digit for a month or a day below ten.
+func looseDate(text []byte) (days int32, ok bool) {
 	if len(text) > 10 {
 		if !midnight(text[10:]) {
 			return 0, false

@@ -90,7 +90,8 @@ func (c *container) snappyBlocks(head []byte) (io.Reader, error) {
 		return &blocks{in: c.buf, most: c.limits.MaxPageBytes, unpack: unpack}, nil
 	}
 	n, err := snappy.DecodedLen(head)
-	if err != nil || looksLikeText(head) && n > 0 && len(head) < maxMagic {
+	raw := err == nil
+	if !raw || looksLikeText(head) && n > 0 && len(head) < maxMagic {
 		return nil, nil
 	}
 	text, err := io.ReadAll(io.LimitReader(c.buf, int64(c.limits.MaxPageBytes)+1))

@@ -35,7 +35,7 @@ func packings(t *testing.T, text string) map[string][]byte {
 		"raw.ndjson.SZ":        snappy.Encode(nil, []byte(text)),
 		"hadoop.ndjson.snappy": sizedBlock(len(text), first, second),
 		"blocks.ndjson.snappy": append(sizedBlock(half, first), sizedBlock(len(text)-half, second)...),
-		"xerial.ndjson":        append(append([]byte("\x82SNAPPY\x00\x00\x00\x00\x01\x00\x00\x00\x01"), sizedBlock(len(first), first[:])[:4]...), append(first, sizedBlock(len(second), second)[:4+0]...)...),
+		"xerial.ndjson":        append(append([]byte("\x82SNAPPY\x00\x00\x00\x00\x01\x00\x00\x00\x01"), sizedBlock(len(first), first)[:4]...), append(first, sizedBlock(len(second), second)[:4+0]...)...),
 	}
 	xerial := []byte("\x82SNAPPY\x00\x00\x00\x00\x01\x00\x00\x00\x01")
 	for _, p := range [][]byte{first, second} {

@@ -52,7 +52,7 @@ func (r *row) cut(text []byte, d *Dialect, newline int) (end int, ends bool) {
 				r.last(text[:at], from)
 				return at + 1, true
 			}
-			if at > from && !(d.Padded && len(trimmed(text[from:at])) == 0) { // inside of a cell a quote is text
+			if at > from && (!d.Padded || len(trimmed(text[from:at])) > 0) { // inside of a cell a quote is text
 				continue
 			}
 			switch next = r.quoted(text, at, d, newline); {

@@ -323,9 +323,7 @@ func sort(cell string) schema.Class {
 
 // isLocalTime says whether text is a date and a time without zone.
 func isLocalTime(cell string) bool {
-	text := append([]byte(strings.TrimSpace(cell)), 'Z')
-	_, _, ok := instant(text)
-	return ok
+	return isInstant(append([]byte(strings.TrimSpace(cell)), 'Z'))
 }
 
 // value says whether what a cell looks like is no name.

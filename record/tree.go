@@ -229,7 +229,7 @@ func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uin
 func (b *builder) meet() {
 	for _, p := range b.pins {
 		i := slices.Index(p.parent.fields, p.node)
-		if p.node.met || i >= 0 && p.parent.seen[i] > 0 {
+		if p.met || i >= 0 && p.parent.seen[i] > 0 {
 			if b.met == nil {
 				b.met = map[string]bool{}
 			}

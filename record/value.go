@@ -168,7 +168,7 @@ func classOfString(s []byte) schema.Class {
 	if _, ok := date(s); ok {
 		return schema.SawDate
 	}
-	if _, _, ok := instant(s); ok {
+	if isInstant(s) {
 		return schema.SawTimestamp
 	}
 	return schema.SawText
@@ -236,19 +236,17 @@ const (
 	afterInstant = 253402300800 * 1e6
 )
 
-// instant reads an ISO 8601 date and time with zone: a moment, then Z, ±hh:mm, ±hhmm
-// or ±hh, or UTC after a space. It returns the microseconds since
-// 1970-01-01T00:00:00Z; cut says that the fraction held more than that.
-func instant(s []byte) (us int64, cut, ok bool) {
-	us, end, cut, ok := moment(s)
-	if !ok {
-		return 0, false, false
+// isInstant says whether text is an ISO 8601 date and time with zone.
+func isInstant(s []byte) bool {
+	us, end, _, ok := moment(s)
+	if ok {
+		_, ok = zoned(us, s[end:])
 	}
-	us, ok = zoned(us, s[end:])
-	return us, cut, ok
+	return ok
 }
 
-// zoned is the instant of a moment in a zone, if it is in the years that dates have.
+// zoned is the instant of a moment in a zone, which is Z, ±hh:mm, ±hhmm or ±hh, or UTC
+// after a space, if it is in the years that dates have.
 func zoned(us int64, text []byte) (int64, bool) {
 	if len(text) == 1 && text[0] == 'Z' {
 		return us, inYears(us)
@@ -260,7 +258,7 @@ func zoned(us int64, text []byte) (int64, bool) {
 
 // moment reads an ISO 8601 date and time at the head of text: "T" or one space
 // between them, seconds or none, any fraction. It returns the microseconds since
-// 1970-01-01T00:00:00 and where it ends.
+// 1970-01-01T00:00:00 and where it ends; cut says that the fraction held more than that.
 func moment(s []byte) (us int64, end int, cut, ok bool) {
 	if len(s) < 16 || (s[10] != 'T' && s[10] != ' ') || s[13] != ':' {
 		return 0, 0, false, false

@@ -48,26 +48,36 @@ func (s *Sample) dialect(ctx context.Context, d *record.Decoder, src *files.Sour
 // found out.
 func (s *Sample) proposeDialect(opt Options) {
 	given := opt.Format.CSV
-	s.agree("delimiter", given.Delimiter != 0, func(f found) string { return yamlText(string(f.Delimiter)) }, "")
-	s.agree("header", given.Header != "", func(f found) string { return strconv.FormatBool(f.Header == record.Named) }, "")
-	s.agree("escape", given.Escape != 0, func(f found) string {
-		if f.Escape == 0 {
-			return ""
-		}
-		return yamlText(string(f.Escape))
-	}, "")
-	s.agree("trailing_delimiter", given.Trailing != "", func(f found) string {
-		if f.Trailing != record.Ignored {
-			return ""
-		}
-		return "true"
-	}, "")
-	s.agree("skip_lines", given.Skip > 0, func(f found) string {
-		if f.above == 0 {
-			return ""
-		}
-		return strconv.Itoa(f.above)
-	}, "; they are no records")
+	if given.Delimiter == 0 {
+		s.agree("delimiter", func(f found) string { return yamlText(string(f.Delimiter)) }, "")
+	}
+	if given.Header == "" {
+		s.agree("header", func(f found) string { return strconv.FormatBool(f.Header == record.Named) }, "")
+	}
+	if given.Escape == 0 {
+		s.agree("escape", func(f found) string {
+			if f.Escape == 0 {
+				return ""
+			}
+			return yamlText(string(f.Escape))
+		}, "")
+	}
+	if given.Trailing == "" {
+		s.agree("trailing_delimiter", func(f found) string {
+			if f.Trailing != record.Ignored {
+				return ""
+			}
+			return "true"
+		}, "")
+	}
+	if given.Skip == 0 {
+		s.agree("skip_lines", func(f found) string {
+			if f.above == 0 {
+				return ""
+			}
+			return strconv.Itoa(f.above)
+		}, "; they are no records")
+	}
 	if none := func(f found) bool { return f.Header != record.Numbered }; len(s.dialects) > 0 && !slices.ContainsFunc(s.dialects, none) && len(given.Columns) == 0 {
 		names := make([]string, len(s.Columns))
 		for i, c := range s.Columns {
@@ -80,10 +90,9 @@ func (s *Sample) proposeDialect(opt Options) {
 	}
 }
 
-// agree proposes a key of the dialect that is not given yet, if it is the same in
-// all objects; "" is no value.
-func (s *Sample) agree(key string, given bool, value func(found) string, why string) {
-	if given || len(s.dialects) == 0 {
+// agree proposes a key of the dialect if it is the same in all objects; "" is no value.
+func (s *Sample) agree(key string, value func(found) string, why string) {
+	if len(s.dialects) == 0 {
 		return
 	}
 	first, same := value(s.dialects[0]), 0

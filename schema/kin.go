@@ -14,8 +14,8 @@ func (s *Shape) relate(key string, f *Shape) {
 		s.folds = map[string][]*Shape{}
 	}
 	fold := Fold(key)
-	kin := append(s.folds[fold], f)
-	s.folds[fold] = kin
+	s.folds[fold] = append(s.folds[fold], f)
+	kin := s.folds[fold]
 	if len(kin) > 1 {
 		for _, o := range kin {
 			o.kin = kin

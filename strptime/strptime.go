@@ -93,7 +93,7 @@ func (f *Format) check() error {
 	switch {
 	case f.has['s']:
 		return nil
-	case !year || !(month && f.has['d'] || f.has['j']):
+	case !year || (!month || !f.has['d']) && !f.has['j']:
 		return errors.New("must have a year, a month and a day: %Y-%m-%d")
 	case f.has['I'] != f.has['p']:
 		return errors.New("must have %I and %p together")
@@ -144,11 +144,17 @@ func (p *parsed) step(s *step, text []byte) (rest []byte, ok bool) {
 	switch s.directive {
 	case 0:
 		return bytes.CutPrefix(text, []byte(s.literal))
-	case 'b', 'B':
-		p.month, rest, ok = name(text, months, s.directive == 'b')
+	case 'b':
+		p.month, rest, ok = name(text, shortMonths)
 		return rest, ok
-	case 'a', 'A':
-		_, rest, ok = name(text, days, s.directive == 'a')
+	case 'B':
+		p.month, rest, ok = name(text, months)
+		return rest, ok
+	case 'a':
+		_, rest, ok = name(text, shortDays)
+		return rest, ok
+	case 'A':
+		_, rest, ok = name(text, days)
 		return rest, ok
 	case 'p':
 		return p.half(text)
@@ -217,15 +223,23 @@ func (p *parsed) set(directive byte, v int64, digits int) {
 var (
 	months = []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
 	days   = []string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
+
+	shortMonths, shortDays = heads(months), heads(days)
 )
 
-// name reads a name of a list, or its first three letters, in any case. It returns
-// its number, from 1 on.
-func name(text []byte, names []string, short bool) (n int, rest []byte, ok bool) {
+// heads are the first three letters of names.
+func heads(names []string) []string {
+	out := make([]string, len(names))
 	for i, name := range names {
-		if short {
-			name = name[:3]
-		}
+		out[i] = name[:3]
+	}
+	return out
+}
+
+// name reads a name of a list, in any case. It returns
+// its number, from 1 on.
+func name(text []byte, names []string) (n int, rest []byte, ok bool) {
+	for i, name := range names {
 		if len(text) >= len(name) && bytes.EqualFold(text[:len(name)], []byte(name)) {
 			return i + 1, text[len(name):], true
 		}

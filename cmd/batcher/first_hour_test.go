@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -55,7 +56,7 @@ func TestTheFirstHour(t *testing.T) {
 			commands++
 			played.WriteString(line)
 			cmd := exec.Command("sh", "-c", command)
-			cmd.Dir, cmd.Env = dir, append(w.env, "PATH="+bin+":"+os.Getenv("PATH"), "TZ=UTC")
+			cmd.Dir, cmd.Env = dir, slices.Concat(w.env, []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "TZ=UTC"})
 			out, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Errorf("%s: %v", strings.TrimSpace(command), err)

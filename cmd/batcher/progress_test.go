@@ -27,12 +27,12 @@ func (s *screen) Write(b []byte) (int, error) {
 		for len(s.rows) <= s.y {
 			s.rows = append(s.rows, nil)
 		}
-		switch r := text[i]; {
-		case r == '\r':
+		switch r := text[i]; r {
+		case '\r':
 			s.x = 0
-		case r == '\n':
+		case '\n':
 			s.x, s.y = 0, s.y+1
-		case r == '\x1b':
+		case '\x1b':
 			i += s.escape(string(text[i+2:])) + 1
 		default:
 			if s.x == s.width {

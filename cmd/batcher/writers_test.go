@@ -17,21 +17,21 @@ import (
 // writtenRow is one row of the table that every writer writes in its own manner.
 // Pointers may be nil: there is no value.
 type writtenRow struct {
-	id                  int64
-	code                string // digits with zeros before them
-	qty                 *int64
-	price, balance      float64 // with two decimals
-	ratio, tiny         float64 // as doubles are asPrinted
-	big                 int64   // beyond 2^53
-	active              bool
-	flag                *bool
-	day                 time.Time
-	at, local           time.Time // to the second, in UTC and in no zone
-	name, note, city    string
-	text                *string // nil is null, "" is empty
-	sparse              *int64
-	percent, sku, empty string
-	constant            int64
+	id               int64
+	code             string // digits with zeros before them
+	qty              *int64
+	price, balance   float64 // with two decimals
+	ratio, tiny      float64 // as doubles are asPrinted
+	big              int64   // beyond 2^53
+	active           bool
+	flag             *bool
+	day              time.Time
+	at, local        time.Time // to the second, in UTC and in no zone
+	name, note, city string
+	text             *string // nil is null, "" is empty
+	sparse           *int64
+	percent, sku     string
+	constant         int64
 }
 
 // writtenRows draws the rows.
@@ -65,12 +65,12 @@ func writtenRows(n int) []writtenRow {
 
 // manner is how one program writes tables.
 type manner struct {
-	head, sep, end                             string // before everything; between cells; after rows
-	index                                      bool   // a column without a name that counts rows
-	yes, no, null                              string
-	ints, floats, doubles, days, times, locals func(any) string
-	quoted                                     func(s string) string // text
-	names                                      func(s string) string
+	head, sep, end                       string // before everything; between cells; after rows
+	index                                bool   // a column without a name that counts rows
+	yes, no, null                        string
+	floats, doubles, days, times, locals func(any) string
+	quoted                               func(s string) string // text
+	names                                func(s string) string
 }
 
 // writtenNames are the columns.

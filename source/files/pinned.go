@@ -52,10 +52,10 @@ func (p *pinned) readAt(b []byte, off int64) (int, error) {
 	// Only ReadFull's own word that the body ended becomes io.EOF: a store
 	// wraps the same error where a connection broke.
 	n, err := io.ReadFull(r, b)
-	switch {
-	case err == nil:
+	if err == nil {
 		return n, nil
-	case err == io.EOF, err == io.ErrUnexpectedEOF:
+	}
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return n, io.EOF
 	}
 	return n, torn(moved(p.object, fmt.Errorf("read %s at %d: %w", p.object.Key, off, err)))
