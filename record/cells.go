@@ -27,10 +27,6 @@ type csvParser struct {
 	number  []byte
 }
 
-// numbered names the cells of the row at hand, and of those that follow, by their
-// place.
-func (p *csvParser) numbered() { p.named(make([]string, len(p.hand.cells))) }
-
 // name makes the cells of the row at hand, without the space around them, the
 // keys of those that follow.
 func (p *csvParser) name() {

@@ -16,14 +16,16 @@ type csvReader struct {
 	max     int
 	held    record // cut and not given yet
 	holds   bool
+	fed     bool   // the last row ended with a line feed
+	cells   int    // of a row, as the head shows
 	above   int    // lines that were found out to be above the table
 	earlier Header // what was found out when the object was read first; "": it is now
 }
 
 // open completes the dialect and reads what is before the first row of data.
 func (c *csvReader) open(name string) error {
-	c.newline = endOfLine(c.rest()[:min(len(c.rest()), headBytes)], c.dialect.Quote)
-	c.dialect.newline = c.newline
+	c.newline = endOfRow(c.rest()[:min(len(c.rest()), headBytes)], c.dialect.Quote)
+	c.dialect.newline, c.either = c.newline, c.newline == '\r'
 	if c.dialect.Delimiter == 0 {
 		c.dialect.Delimiter = delimiterOf(name)
 	}
@@ -77,13 +79,23 @@ func (c *csvReader) sniff() error {
 			c.dialect.Header = r.header(c.by.known)
 		}
 	}
+	c.cells = r.cells()
 	c.above = bytes.Count(head[:from], []byte{c.newline})
 	c.advance(from)
 	return nil
 }
 
-// first takes the keys from the first row, or from what was declared.
+// first takes the keys from the first row, or from what was declared. The first row is
+// a record where there is no header, and says how many cells there are if the head did not.
 func (c *csvReader) first() error {
+	if named := c.dialect.Columns; c.dialect.Header == Numbered && len(named)+c.cells > 0 {
+		if len(named) == 0 {
+			named = make([]string, c.cells)
+		}
+		c.by.named(named)
+		c.held.raw, c.holds = bytes.Clone(c.held.raw), true
+		return nil
+	}
 	switch row := &c.held; {
 	case row.bad == fine && !fits(row.raw, c.max):
 		return c.headless(fault{code: tooLong})
@@ -94,14 +106,12 @@ func (c *csvReader) first() error {
 	case !c.by.split(row.raw):
 		return c.headless(c.by.fault)
 	}
-	if c.dialect.Header == Numbered {
-		c.held.raw, c.holds = bytes.Clone(c.held.raw), true
-	}
 	switch {
 	case len(c.dialect.Columns) > 0:
 		c.by.named(c.dialect.Columns)
 	case c.dialect.Header == Numbered:
-		c.by.numbered()
+		c.by.named(make([]string, len(c.by.hand.cells)))
+		c.held.raw, c.holds = bytes.Clone(c.held.raw), true
 	default:
 		c.by.name()
 	}
@@ -152,7 +162,7 @@ func (c *csvReader) next(rec *record) error {
 		return nil
 	}
 	for {
-		if c.newline == '\r' && len(c.rest()) > 0 && c.rest()[0] == '\n' {
+		if c.either && !c.fed && len(c.rest()) > 0 && c.rest()[0] == '\n' {
 			c.advance(1) // of a CRLF among lines that end with CR
 		}
 		if c.whole(rec) {
@@ -169,14 +179,14 @@ func (c *csvReader) next(rec *record) error {
 				return err
 			}
 			if !row {
-				c.advance(size)
+				c.give(size)
 				continue
 			}
 			line = c.rest()[:len(line)]
 		}
 		*rec = record{pos: pos, next: c.pos, raw: line, length: length, valid: true, by: c.by}
 		if size == 0 {
-			rec.bad = tooLong
+			rec.bad, c.fed = tooLong, false
 			return nil
 		}
 		if fits(line, c.max) && c.dialect.Quote != NoQuote && bytes.IndexByte(line, byte(c.dialect.Quote)) >= 0 {
@@ -185,10 +195,16 @@ func (c *csvReader) next(rec *record) error {
 			}
 		}
 		rec.length, rec.valid = int64(len(rec.raw)), utf8.Valid(rec.raw)
-		c.advance(size)
+		c.give(size)
 		rec.next = c.pos
 		return nil
 	}
+}
+
+// give gives up a row and what ends it.
+func (c *csvReader) give(size int) {
+	c.advance(size)
+	c.fed = c.buf[c.start-1] == '\n'
 }
 
 // lone says whether a blank line is a row: one without a value, in a table of one
@@ -215,7 +231,7 @@ func (c *csvReader) whole(rec *record) bool {
 		return false
 	}
 	pos := c.pos
-	c.advance(end)
+	c.give(end)
 	*rec = record{pos: pos, next: c.pos, raw: raw, length: int64(len(raw)), valid: utf8.Valid(raw), by: c.by}
 	return true
 }

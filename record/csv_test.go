@@ -27,6 +27,7 @@ func TestD15_CSVHeaders(t *testing.T) {
 	}{
 		"plain":                   {"a,b\n1,x\n", `{"a":1,"b":"x"}`, record.Dialect{}},
 		"D15_mark":                {"\ufeffa,b\n1,x\n", `{"a":1,"b":"x"}`, record.Dialect{}},
+		"D15_mark twice":          {"\ufeff\ufeffa,b\n1,x\n", `{"a":1,"b":"x"}`, record.Dialect{}},
 		"D15_mark, quoted header": {"\ufeff\"a\",\"b\"\n1,x\n", `{"a":1,"b":"x"}`, record.Dialect{}},
 		"quoted over lines":       {"\"a\nb\",c\n1,x\n", `{"a_b":1,"c":"x"}`, record.Dialect{}},
 		"twice":                   {"a,a,a\n1,2,3\n", `{"a":1,"a_2":2,"a_3":3}`, record.Dialect{}},
@@ -73,7 +74,7 @@ func TestD17_CSVWithoutRows(t *testing.T) {
 }
 
 // TestCSVWithoutKeys says that an object whose first row cannot be read is
-// broken: what its cells mean is not known.
+// broken: what its cells mean is not known. Where rows have no header it is a dead letter.
 func TestCSVWithoutKeys(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for name, c := range map[string]struct{ body, reason string }{
@@ -83,13 +84,20 @@ func TestCSVWithoutKeys(t *testing.T) {
 		"long":         {long + ",b\n1,2\n", "too large: the first row; source.files.limits.record_bytes is 200"},
 		"many lines":   {"a,\"" + strings.Repeat("x\n", 150) + "\"\n1,2\n", "the first row cannot be read: a quoted cell does not end"},
 	} {
-		for _, header := range []record.Header{record.Named, record.Numbered} {
-			opt := csvOptions(record.Dialect{Header: header})
-			opt.Limits.MaxRecordBytes = 200
-			_, err := try(t, opt, input{"o", c.body})
-			var broken *record.BrokenError
-			if !errors.As(err, &broken) || broken.Reason != c.reason {
-				t.Errorf("%s, header %s: got %v, want %s", name, header, err, c.reason)
+		opt := csvOptions(record.Dialect{Header: record.Named})
+		opt.Limits.MaxRecordBytes = 200
+		_, err := try(t, opt, input{"o", c.body})
+		var broken *record.BrokenError
+		if !errors.As(err, &broken) || broken.Reason != c.reason {
+			t.Errorf("%s: got %v, want %s", name, err, c.reason)
+		}
+		for _, d := range []record.Dialect{{Header: record.Numbered}, {Columns: []string{"column_1", "column_2"}}} {
+			if opt.Format.CSV = d; len(d.Columns) == 0 && strings.HasSuffix(c.reason, "does not end") {
+				continue // no row of the head ends
+			}
+			out := decode(t, opt, input{"o", c.body})
+			if !strings.HasSuffix(users(out), `{"column_1":1,"column_2":2}`) || len(out.dead) == 0 || out.dead[0].Offset != 0 {
+				t.Errorf("%s, no header: rows %s, dead %v", name, users(out), letters(out))
 			}
 		}
 	}
@@ -104,6 +112,10 @@ func TestCSVRows(t *testing.T) {
 		"CRLF":                 {"a,b\r\nx,y\r\n\r\n\"z\",\"w\"\r\n", "{\"a\":\"x\",\"b\":\"y\"}\n{\"a\":\"z\",\"b\":\"w\"}", "", record.Dialect{}},
 		"CRLF inside is kept":  {"a,b\r\nx,\"y\r\nz\"\r\n", `{"a":"x","b":"y\u000d\u000az"}`, "", record.Dialect{}},
 		"CR alone":             {"a,b\rx,y\r\r\"z\rz\",w", "{\"a\":\"x\",\"b\":\"y\"}\n{\"a\":\"z\\u000dz\",\"b\":\"w\"}", "", record.Dialect{}},
+		"CR CR LF":             {"a,b\r\r\nx,1\r\r\n\r\r\n\"y\",\"2\"\r\r\n", "{\"a\":\"x\",\"b\":1}\n{\"a\":\"y\",\"b\":2}", "", record.Dialect{}},
+		"CR CR LF, one column": {"a\r\r\nx\r\r\ny\r\r\n", "{\"a\":\"x\"}\n{\"a\":\"y\"}", "", record.Dialect{}},
+		"CR, then LF":          {"a,b\r1,x\n2,y\n\"3\",\"z\"\n4,w", "{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":\"y\"}\n{\"a\":3,\"b\":\"z\"}\n{\"a\":4,\"b\":\"w\"}", "", record.Dialect{}},
+		"LF among CR":          {"a\rx\r\ny\nz\n\n\"v\nv\"\rw\r\rx\r", "{\"a\":\"x\"}\n{\"a\":\"y\"}\n{\"a\":\"z\"}\n{\"a\":null}\n{\"a\":\"v\\u000av\"}\n{\"a\":\"w\"}\n{\"a\":null}\n{\"a\":\"x\"}", "", record.Dialect{}},
 		"CR is text beside LF": {"a,b\nx\ry,z\n", `{"a":"x\u000dy","b":"z"}`, "", record.Dialect{}},
 		"bare quotes":          {"a,b\nx\"y\",5\"\n", `{"a":"x\"y\"","b":"5\""}`, "", record.Dialect{}},
 		"space before a quote": {"a,b\nx, \"y\"\n", `{"a":"x","b":" \"y\""}`, "", record.Dialect{}},
@@ -120,6 +132,8 @@ func TestCSVRows(t *testing.T) {
 		"no null":              {"a,b\n,x\n", `{"a":"","b":"x"}`, "", record.Dialect{Null: []string{}}},
 		"empty and null":       {"a,b\n\"\",\n,\"\"\n", "{\"a\":\"\",\"b\":null}\n{\"a\":null,\"b\":\"\"}", "", record.Dialect{}},
 		"ragged":               {"a,b\n1\n1,2\n1,2,3\n1,2,\n", `{"a":1,"b":2}`, "syntax/ragged syntax/ragged syntax/ragged", record.Dialect{}},
+		"a short first row":    {"1\n1,x\n2,y\n", "{\"column_1\":1,\"column_2\":\"x\"}\n{\"column_1\":2,\"column_2\":\"y\"}", "syntax/ragged", record.Dialect{Header: record.Numbered}},
+		"a short one, padded":  {"1\n1,x\n2\n", "{\"column_1\":1,\"column_2\":null}\n{\"column_1\":1,\"column_2\":\"x\"}\n{\"column_1\":2,\"column_2\":null}", "", record.Dialect{Header: record.Numbered, Pad: true}},
 		"junk":                 {"a,b\n\"x\"y,z\n1,2\n\"x\" ,z\n", `{"a":1,"b":2}`, "syntax/bad_quote syntax/bad_quote", record.Dialect{}},
 		"junk over lines":      {"a,b\n\"x\"y,\"z\nz\"\n1,2\n", `{"a":1,"b":2}`, "syntax/bad_quote", record.Dialect{}},
 		"open":                 {"a,b\n1,\"x\n1,2\n3,4\n", "{\"a\":1,\"b\":2}\n{\"a\":3,\"b\":4}", "syntax/open_quote", record.Dialect{}},
@@ -263,23 +277,31 @@ func checkStandard(t *testing.T, text string) {
 	if !ok || strings.ContainsRune(text, 0) || len(rows) == 0 || len(rows[0]) > 50 || strings.HasPrefix(text, "\ufeff") || !strings.ContainsRune(text, '\n') {
 		return
 	}
-	if unix := strings.ReplaceAll(text, "\r\n", "\n"); len(rows[0]) == 1 && strings.Contains(unix, "\n\n") {
-		return // a blank line is a row of a table of one column
-	}
-	returns, newlines := 0, 0
+	outside := ""
 	for i, part := range strings.Split(text, "\"") {
 		if i%2 == 0 {
-			returns += strings.Count(part, "\r") - strings.Count(part, "\r\n")
-			newlines += strings.Count(part, "\n")
+			outside += strings.ReplaceAll(part, "\r\n", "\n") + " "
 		}
 	}
-	if returns > newlines {
-		return // lines end with CR
+	returns, newlines := strings.Count(outside, "\r"), strings.Count(outside, "\n")
+	if first, _, _ := strings.Cut(outside, "\n"); strings.Contains(first, "\r") || returns > newlines || strings.Contains(outside, "\r\n") || strings.Contains(outside, "\r\r") {
+		return // lines end with CR, or with CR CR LF
 	}
 	var want []string
-	short := 0
+	short, width, times := 0, 0, map[int]int{}
 	for _, row := range rows {
-		if len(row) != len(rows[0]) {
+		times[len(row)]++
+	}
+	for _, row := range rows {
+		if times[len(row)] > times[width] {
+			width = len(row)
+		}
+	}
+	if unix := strings.ReplaceAll(text, "\r\n", "\n"); width == 1 && strings.Contains(unix, "\n\n") {
+		return // a blank line is a row of a table of one column
+	}
+	for _, row := range rows {
+		if len(row) != width {
 			short++
 			continue
 		}
@@ -288,7 +310,7 @@ func checkStandard(t *testing.T, text string) {
 	opt := csvOptions(record.Dialect{Delimiter: ',', Header: record.Numbered, Trailing: record.Cell, Null: []string{}})
 	opt.Format.Invalid = record.Replace
 	var fields []string
-	for i := range rows[0] {
+	for i := range width {
 		fields = append(fields, field(17+i, fmt.Sprintf("column_%d", i+1), `"string"`))
 	}
 	opt.Table = published(t, strings.Join(fields, ","))

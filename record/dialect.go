@@ -69,11 +69,7 @@ func (d Dialect) withDefaults() Dialect {
 
 // blank says whether a line is no row: nothing stands there, or a comment.
 func (d *Dialect) blank(line []byte) bool {
-	other := byte('\r')
-	if d.newline == '\r' {
-		other = '\n'
-	}
-	return len(bytes.TrimSuffix(line, []byte{other})) == 0 || d.Comment != 0 && line[0] == d.Comment
+	return len(withoutEnds(line)) == 0 || d.Comment != 0 && line[0] == d.Comment
 }
 
 // closing returns the index behind the quote that ends the cell whose content
@@ -124,25 +120,48 @@ func indexEither(text []byte, a, b byte) int {
 // head has more of them that no newline follows than newlines. Those between quotes
 // are text of cells, and do not count; NoQuote counts all.
 func endOfLine(head []byte, quote int) byte {
-	if bytes.IndexByte(head, '\r') < 0 {
-		return '\n'
+	if returns, newlines, _ := endsOfLines(head, quote); returns > newlines {
+		return '\r'
 	}
-	returns, newlines, quoted := 0, 0, false
-	for i, b := range head {
+	return '\n'
+}
+
+// endOfRow is endOfLine of CSV. No name of a column has a carriage return in it, which
+// therefore ends rows, too, where it ends the first one.
+func endOfRow(head []byte, quote int) byte {
+	if returns, newlines, first := endsOfLines(head, quote); returns > newlines || first == '\r' {
+		return '\r'
+	}
+	return '\n'
+}
+
+// endsOfLines counts carriage returns and newlines, and says which is the first. Returns
+// before a newline belong to it.
+func endsOfLines(head []byte, quote int) (returns, newlines int, first byte) {
+	if bytes.IndexByte(head, '\r') < 0 {
+		return 0, 0, 0
+	}
+	run, quoted := 0, false // returns in a row
+	for _, b := range head {
 		switch {
 		case int(b) == quote:
 			quoted = !quoted
 		case quoted:
+		case b == '\r':
+			run++
+			continue
 		case b == '\n':
-			newlines++
-		case b == '\r' && (i+1 == len(head) || head[i+1] != '\n'):
-			returns++
+			newlines, run = newlines+1, 0
 		}
+		if returns += run; first == 0 && returns+newlines > 0 {
+			first = '\n'
+			if run > 0 {
+				first = '\r'
+			}
+		}
+		run = 0
 	}
-	if returns > newlines {
-		return '\r'
-	}
-	return '\n'
+	return returns + run, newlines, first
 }
 
 // delimiterOf returns the delimiter that an object's name says, or 0.

@@ -52,7 +52,7 @@ func encodingOf(name string) (*encoding, error) {
 }
 
 // markOf returns the encoding that a byte order mark at the head of an object
-// says, how long the mark is, and a reason if the encoding is not supported.
+// says, how long the mark is, where UTF-8 may have several, and a reason if the encoding is not supported.
 func markOf(head []byte) (e *encoding, mark int, reason string) {
 	switch {
 	case bytes.HasPrefix(head, []byte{0, 0, 0xfe, 0xff}), bytes.HasPrefix(head, []byte{0xff, 0xfe, 0, 0}):
@@ -62,7 +62,7 @@ func markOf(head []byte) (e *encoding, mark int, reason string) {
 	case bytes.HasPrefix(head, []byte{0xfe, 0xff}):
 		return &encoding{}, 2, ""
 	case bytes.HasPrefix(head, []byte("\ufeff")):
-		return nil, 3, ""
+		return nil, len(head) - len(bytes.TrimLeft(head, "\ufeff")), ""
 	}
 	return nil, 0, ""
 }

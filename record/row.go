@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 )
@@ -34,7 +35,26 @@ const noNewline = -1
 // cut finds the row at the head of text: it ends at the first newline that no
 // quotes enclose, or else with the text. cut returns how long the row is, newline
 // included, and whether there is one; inside of quotes that do not end, end is -1.
+// Where a carriage return ends rows, so does a line feed.
 func (r *row) cut(text []byte, d *Dialect, newline int) (end int, ends bool) {
+	end, ends = r.cutAt(text, d, newline)
+	if newline != '\r' {
+		return end, ends
+	}
+	if end >= 0 {
+		text = text[:end]
+	}
+	if bytes.IndexByte(text, '\n') < 0 {
+		return end, ends
+	}
+	if sooner, ends := r.cutAt(text, d, '\n'); ends {
+		return sooner, true
+	}
+	return r.cutAt(text, d, newline)
+}
+
+// cutAt finds the row that ends at one sign.
+func (r *row) cutAt(text []byte, d *Dialect, newline int) (end int, ends bool) {
 	r.cells, r.wrong = r.cells[:0], fault{}
 	signs := d.signs(newline)
 	from := 0 // where the cell at hand begins
@@ -77,11 +97,18 @@ func (r *row) cut(text []byte, d *Dialect, newline int) (end int, ends bool) {
 
 // last completes a row whose last cell, without quotes, begins at from.
 func (r *row) last(text []byte, from int) {
-	to := len(text)
-	if to > from && (text[to-1] == '\r' || text[to-1] == '\n') {
-		to--
-	}
+	to := from + len(withoutEnds(text[from:]))
 	r.text, r.cells = text, append(r.cells, cell{from: from, to: to})
+}
+
+// withoutEnds is text without what stands before the newline of its line: a carriage
+// return of CRLF, or several of them, as a CRLF becomes where its newline is translated
+// once more.
+func withoutEnds(text []byte) []byte {
+	for n := len(text); n > 0 && (text[n-1] == '\r' || text[n-1] == '\n'); n-- {
+		text = text[:n-1]
+	}
+	return text
 }
 
 // quoted adds the cell that the quote at index at opens. It returns the index of
@@ -99,8 +126,12 @@ func (r *row) quoted(text []byte, at int, d *Dialect, newline int) int {
 	if end == len(text) || text[end] == d.Delimiter || int(text[end]) == newline {
 		return end
 	}
-	if (text[end] == '\r' || text[end] == '\n') && (end+1 == len(text) || int(text[end+1]) == newline) {
-		return end + 1
+	past := end
+	for past < len(text) && (text[past] == '\r' || text[past] == '\n') && int(text[past]) != newline {
+		past++
+	}
+	if past > end && (past == len(text) || int(text[past]) == newline) {
+		return past
 	}
 	r.miscut(badQuote, end)
 	return end

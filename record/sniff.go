@@ -49,6 +49,21 @@ func (r *reading) header(columns known) Header {
 	return Named
 }
 
+// cells is how many cells rows have where no header says it: as many as most of them,
+// or as the longest one where rows may end early. None of them may be in sight.
+func (r *reading) cells() int {
+	if !r.dialect.Pad {
+		return r.width
+	}
+	most := 0
+	for _, row := range r.rows {
+		if !row.wrong {
+			most = max(most, len(row.cells))
+		}
+	}
+	return most
+}
+
 // sepLine reads the first line that Excel writes and reads: sep=;
 func sepLine(head []byte, newline byte) (size int, sign byte, ok bool) {
 	line, _, _ := bytes.Cut(head, []byte{newline})
@@ -227,19 +242,24 @@ func (r *reading) preamble() int {
 	return skip
 }
 
-// trails says whether each row but the header ends in a delimiter that nothing
-// follows.
+// trails says whether rows end in a delimiter that the first row has not, and that
+// nothing follows: more than half of them do, and no row has a cell there.
 func (r *reading) trails() bool {
 	if len(r.rows) < 2 || r.rows[0].wrong {
 		return false
 	}
+	trail := 0
 	for _, row := range r.rows[1:] {
 		n := len(row.cells)
-		if row.wrong || n != len(r.rows[0].cells)+1 || row.cells[n-1] != "" {
+		switch {
+		case row.wrong || n <= len(r.rows[0].cells):
+		case row.cells[n-1] != "" || n > len(r.rows[0].cells)+1:
 			return false
+		default:
+			trail++
 		}
 	}
-	return true
+	return trail*2 > len(r.rows)-1
 }
 
 // record says whether the first row is a record, which is like the rows below it. In
@@ -252,7 +272,7 @@ func (r *reading) record(columns known) bool {
 	}
 	first, below := r.rows[0], r.rows[1:]
 	known, of := countKnown(first.cells, columns)
-	if known > 0 && known == of || years(first.cells) {
+	if known > 0 && known == of || years(&first, below) {
 		return false
 	}
 	alike, unlike := compare(&first, below)
@@ -350,29 +370,48 @@ func sortBelow(rows []sniffedRow, column int) (all schema.Class) {
 	return all
 }
 
-// years says whether the cells that are numbers are years in order, as in headers
-// of tables with a column a year.
-func years(cells []string) bool {
-	last, n := "", 0
-	for _, cell := range cells {
+// years says whether the cells of a row that are numbers are years in order, as in
+// headers of tables with a column a year. Over columns of years they are values.
+func years(row *sniffedRow, below []sniffedRow) bool {
+	last, n, values := "", 0, 0
+	for i, cell := range row.cells {
 		cell = strings.TrimSpace(cell)
 		if sort(cell) != schema.SawInt {
 			continue
 		}
-		if len(cell) != 4 || cell < "1900" || cell > "2100" || cell <= last {
+		if !isYear(cell) || cell <= last {
 			return false
 		}
-		last = cell
-		n++
+		last, n = cell, n+1
+		if yearsBelow(below, i) {
+			values++
+		}
 	}
-	return n > 1
+	return n > 1 && values < n
+}
+
+func isYear(cell string) bool {
+	return len(cell) == 4 && cell >= "1900" && cell <= "2100" && sort(cell) == schema.SawInt
+}
+
+// yearsBelow says whether all cells of a column are years, but those that say nothing.
+func yearsBelow(rows []sniffedRow, column int) (all bool) {
+	for _, row := range rows {
+		if row.wrong || column >= len(row.cells) || sort(row.cells[column]) == schema.SawBlank {
+			continue
+		}
+		if all = isYear(strings.TrimSpace(row.cells[column])); !all {
+			return false
+		}
+	}
+	return all
 }
 
 // repeats says whether a cell of the row stands in its column below as well, but
 // not the whole row, which is a header again where files were put together.
 func (s *sniffedRow) repeats(below []sniffedRow) bool {
 	for _, row := range below {
-		if len(row.cells) != len(s.cells) || slices.Equal(row.cells, s.cells) {
+		if len(row.cells) != len(s.cells) || slices.EqualFunc(row.cells, s.cells, sameName) {
 			continue
 		}
 		for i, cell := range row.cells {
@@ -382,4 +421,9 @@ func (s *sniffedRow) repeats(below []sniffedRow) bool {
 		}
 	}
 	return false
+}
+
+// sameName says whether texts are one name, with a byte order mark before it or without.
+func sameName(a, b string) bool {
+	return strings.TrimPrefix(a, "\ufeff") == strings.TrimPrefix(b, "\ufeff")
 }

@@ -24,6 +24,7 @@ type window struct {
 	eof        bool
 	width      func([]byte) int64 // nil: text is as it was
 	newline    byte               // what ends a line
+	either     bool               // a line feed does as well
 }
 
 // reset begins an object. Its buffer is used again, unless it grew very large.
@@ -101,7 +102,7 @@ func (w *window) more() (bool, error) {
 func (w *window) line(max int) (line []byte, size int, length int64, err error) {
 	for from := 0; ; {
 		rest := w.rest()
-		if nl := bytes.IndexByte(rest[from:], w.newline); nl >= 0 {
+		if nl := w.endIn(rest[from:]); nl >= 0 {
 			return rest[:from+nl], from + nl + 1, int64(from + nl), nil
 		}
 		if w.eof {
@@ -120,13 +121,28 @@ func (w *window) line(max int) (line []byte, size int, length int64, err error) 
 	}
 }
 
+// endIn returns where in text its first line ends, or -1.
+func (w *window) endIn(text []byte) int {
+	nl := bytes.IndexByte(text, w.newline)
+	if !w.either {
+		return nl
+	}
+	if nl >= 0 {
+		text = text[:nl]
+	}
+	if lf := bytes.IndexByte(text, '\n'); lf >= 0 {
+		return lf
+	}
+	return nl
+}
+
 // long keeps the head of a line whose end is not in sight, and gives up all of
 // it, newline included.
 func (w *window) long() (head []byte, length int64, err error) {
 	head = bytes.Clone(w.buf[w.start:min(w.end, w.start+KeptBytes)])
 	for {
 		rest := w.rest()
-		if nl := bytes.IndexByte(rest, w.newline); nl >= 0 {
+		if nl := w.endIn(rest); nl >= 0 {
 			w.advance(nl + 1)
 			return head, length + int64(nl), nil
 		}
