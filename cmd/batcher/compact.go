@@ -84,10 +84,10 @@ func (o compactOptions) print(c *call, head manifest.Snapshot, tables []compacte
 		case t.Files == 0 && t.Left == 0:
 			fmt.Fprintf(&b, "%s: nothing to merge\n", t.Table)
 		case o.DryRun:
-			fmt.Fprintf(&b, "%s: would merge %d files of %d bytes and %d rows into %d\n", t.Table, t.Files, t.Bytes.Read, t.Rows, t.Into)
+			fmt.Fprintf(&b, "%s: would merge %s of %s and %s into %d\n", t.Table, many(t.Files, "file"), sized(t.Bytes.Read), many(t.Rows, "row"), t.Into)
 		default:
-			fmt.Fprintf(&b, "%s: merged %d files of %d bytes into %d of %d, %d rows, in %d manifests; %d groups are left\n",
-				t.Table, t.Files, t.Bytes.Read, t.Into, t.Bytes.Written, t.Rows, t.Manifests, t.Left)
+			fmt.Fprintf(&b, "%s: merged %s of %s into %d of %s, %s, in %s; %s left\n", t.Table, many(t.Files, "file"), sized(t.Bytes.Read),
+				t.Into, sized(t.Bytes.Written), many(t.Rows, "row"), many(t.Manifests, "manifest"), many(t.Left, "group"))
 		}
 	}
 	return printTo(c.Stdout, b.String())

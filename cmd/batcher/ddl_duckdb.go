@@ -86,11 +86,7 @@ func (r *rooms) plainView(ctx context.Context, b *strings.Builder, s *script, t 
 // duckdbView writes the view of a table. It is temporary, because it reads what only
 // this session has.
 func (t opened) duckdbView(b *strings.Builder, from string) {
-	id := "_source || ':' || _offset AS _id, "
-	if t.derived {
-		id = ""
-	}
-	fmt.Fprintf(b, "CREATE OR REPLACE TEMP VIEW %s AS SELECT %s* FROM %s;\n", ident(t.as), id, from)
+	fmt.Fprintf(b, "CREATE OR REPLACE TEMP VIEW %s AS SELECT * FROM %s;\n", ident(t.as), from)
 }
 
 // duckdbEnd ends a script with the view of newest rows. It prints nothing: what is
@@ -143,9 +139,6 @@ func (s *script) duckdbSecret() string {
 // table that has some, so that no query of the script's user fails on it.
 func (t opened) duckdbEmpty(b *strings.Builder) {
 	var columns []string
-	if !t.derived {
-		columns = append(columns, "NULL::VARCHAR AS _id")
-	}
 	for _, f := range t.schema.Fields {
 		columns = append(columns, "NULL::"+duckType(f.Type)+" AS "+ident(f.Name))
 	}

@@ -119,7 +119,7 @@ func trinoScript(s *script) string {
 	remark(&b, "Needs a catalog named delta: connector.name=delta_lake, delta.register-table-procedure.enabled=true, its metastore, and the file system for S3 with")
 	s.trinoSettings(&b)
 	if s.pinned == nil {
-		remark(&b, "Run it once: a table that is registered is not registered again.")
+		remark(&b, "It may be run again: the CALL of a table that is registered fails, and changes nothing.")
 		fmt.Fprintf(&b, "CREATE SCHEMA IF NOT EXISTS delta.%s;\n", ident(s.database()))
 	} else {
 		remark(&b, "The tables themselves are registered by: batcher ddl trino")

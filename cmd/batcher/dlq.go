@@ -179,7 +179,7 @@ func (o dlqOptions) known(ctx context.Context, q *dlq.Queue) error {
 func letterText(l *record.DeadLetter) string {
 	id := dlq.ID{Source: l.Source, Offset: l.Offset}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s/%s  %d bytes", printable(id.String()), l.Stage, l.Code, l.Length)
+	fmt.Fprintf(&b, "%s  %s/%s  %s", printable(id.String()), l.Stage, l.Code, many(l.Length, "byte"))
 	if n := int64(len(l.Raw)); n > 0 && n < l.Length {
 		fmt.Fprintf(&b, ", the first %d of them here", n)
 	}
@@ -250,7 +250,7 @@ func (r *rooms) replayLetters(ctx context.Context, c *call, q *dlq.Queue, o dlqO
 		err = printTo(c.Stdout, out.text())
 	}
 	if err == nil && rep.Refused > 0 {
-		err = &exitError{Code: exitGap, Err: fmt.Errorf("%d letters were not tried; the others were", rep.Refused), Hint: "each says why; batcher dlq replay -o json lists the first"}
+		err = &exitError{Code: exitGap, Err: fmt.Errorf("not tried: %s; the others were", many(rep.Refused, "dead letter")), Hint: "each says why; batcher dlq replay -o json lists the first"}
 	}
 	return err
 }
@@ -278,13 +278,13 @@ func (r replayed) text() string {
 	var b strings.Builder
 	switch r.Outcome {
 	case dlq.Committed:
-		fmt.Fprintf(&b, "manifest %d: %d letters became rows", r.Seq, r.Replayed)
+		fmt.Fprintf(&b, "manifest %d: %s became rows", r.Seq, many(r.Replayed, "dead letter"))
 	case dlq.Dry:
-		fmt.Fprintf(&b, "%d letters would become rows", r.Replayed)
+		fmt.Fprintf(&b, "%s would become rows", many(r.Replayed, "dead letter"))
 	default:
-		fmt.Fprintf(&b, "nothing was changed: %d letters became rows", r.Replayed)
+		fmt.Fprintf(&b, "nothing was changed: %s became rows", many(r.Replayed, "dead letter"))
 	}
-	fmt.Fprintf(&b, ", %d stay dead, %d were not tried, %d are dead no more\n", r.Dead, r.Refused, r.Already)
+	fmt.Fprintf(&b, "; stay dead: %d, not tried: %d, dead no more: %d\n", r.Dead, r.Refused, r.Already)
 	for _, e := range r.Examples {
 		what := string(e.Fate)
 		if e.Code != "" {
@@ -312,7 +312,7 @@ func retryObjects(ctx context.Context, c *call, q *dlq.Queue, o dlqOptions) erro
 		fmt.Fprintf(&b, "%s: %s", printable(x.Source), x.Result)
 		switch x.Result {
 		case dlq.Read:
-			fmt.Fprintf(&b, " by manifest %d: %d records, %d rows, %d dead letters", x.Seq, x.Rows.Read, x.Rows.Written, x.Rows.Dead)
+			fmt.Fprintf(&b, " by manifest %d: %s, %s, %s", x.Seq, many(x.Rows.Read, "record"), many(x.Rows.Written, "row"), many(x.Rows.Dead, "dead letter"))
 		case dlq.Gone, dlq.Skipped:
 			refused++
 		}
@@ -327,7 +327,7 @@ func retryObjects(ctx context.Context, c *call, q *dlq.Queue, o dlqOptions) erro
 		err = printTo(c.Stdout, b.String())
 	}
 	if err == nil && refused > 0 {
-		err = &exitError{Code: exitGap, Err: fmt.Errorf("%d quarantined objects cannot be read again", refused), Hint: "batcher dlq discard gives one up for good"}
+		err = &exitError{Code: exitGap, Err: fmt.Errorf("%s cannot be read again", many(refused, "quarantined object")), Hint: "batcher dlq discard gives one up for good"}
 	}
 	return err
 }
@@ -346,9 +346,9 @@ func discardLetters(ctx context.Context, c *call, q *dlq.Queue, o dlqOptions) er
 	}
 	switch rep.Outcome {
 	case dlq.Committed:
-		return printTo(c.Stdout, fmt.Sprintf("manifest %d discards %d letters\n", rep.Seq, rep.Discarded))
+		return printTo(c.Stdout, fmt.Sprintf("manifest %d discards %s\n", rep.Seq, many(rep.Discarded, "dead letter")))
 	case dlq.Dry:
-		return printTo(c.Stdout, fmt.Sprintf("would discard %d letters; --confirm does it\n", rep.Discarded))
+		return printTo(c.Stdout, fmt.Sprintf("would discard %s; --confirm does it\n", many(rep.Discarded, "dead letter")))
 	}
-	return printTo(c.Stdout, "no such letters\n")
+	return printTo(c.Stdout, "no such dead letters\n")
 }

@@ -54,9 +54,9 @@ func (d dropped) text(pipeline, store string) string {
 		did = "deleted"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s pipeline %s in %s: %d objects, %d bytes\n", did, pipeline, store, d.Objects, d.Bytes)
+	fmt.Fprintf(&b, "%s pipeline %s in %s: %s, %s\n", did, pipeline, store, many(d.Objects, "object"), sized(d.Bytes))
 	for _, f := range d.Folders {
-		fmt.Fprintf(&b, "  %s: %d objects, %d bytes\n", f.Folder, f.Objects, f.Bytes)
+		fmt.Fprintf(&b, "  %s: %s, %s\n", f.Folder, many(f.Objects, "object"), sized(f.Bytes))
 	}
 	if !d.Done {
 		b.WriteString("stop its writers first; --confirm does it\n")

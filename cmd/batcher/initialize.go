@@ -153,7 +153,7 @@ func (f *firstFile) text(s *sample.Sample) string {
 	if s == nil || s.Objects == 0 {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "\n# Seen: %s, %d bytes. Looked at %s in the beginnings of %s:\n", many(s.Objects, "object"), s.Bytes, many(s.Records, "record"), many(int64(s.Looked), "object"))
+	fmt.Fprintf(&b, "\n# Seen: %s, %s. Looked at %s in the beginnings of %s:\n", many(s.Objects, "object"), sized(s.Bytes), many(s.Records, "record"), many(int64(s.Looked), "object"))
 	for _, f := range s.Columns {
 		fmt.Fprintf(&b, "#   %-24s %s\n", oneLine(f.Name), oneLine(f.Type.String()))
 	}

@@ -44,7 +44,7 @@ func (r *rooms) statusBefore(ctx context.Context, c *call, notYet error) (status
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s; batcher run begins it\n", notYet)
-	fmt.Fprintf(&b, "left     %d objects, %d bytes under %s\n", rep.Lag.Objects, rep.Lag.Bytes, r.input)
+	fmt.Fprintf(&b, "left     %s, %s under %s\n", many(rep.Lag.Objects, "object"), sized(rep.Lag.Bytes), r.input)
 	rep.counts(&b)
 	return rep, printTo(c.Stdout, b.String())
 }

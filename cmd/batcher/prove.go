@@ -92,7 +92,7 @@ func printVerified(c *call, o verifyOptions, p proof) error {
 		p.Since, p.Head, many(p.Batches, "batch"), many(p.Objects, "object"), many(p.Records, "record"), many(p.Files, "file"),
 		many(p.Live, "live row"), grouped(p.Lost), grouped(p.Doubled))
 	if o.Deep {
-		fmt.Fprintf(&b, "hashed %d files\n", p.Hashed)
+		fmt.Fprintf(&b, "hashed %s\n", many(p.Hashed, "file"))
 	}
 	if o.Source {
 		fmt.Fprintf(&b, "against the source: %s verified, %s unverifiable, %s mismatched\n",
@@ -159,7 +159,7 @@ func collect(ctx context.Context, c *call, o gcOptions) error {
 		}
 	}
 	if logs != nil && logs.Versions+logs.Checkpoints+logs.Files > 0 {
-		text += fmt.Sprintf("of Delta logs, %d versions and %d checkpoints are older than readers need, and %d files of the table of batches\n", logs.Versions, logs.Checkpoints, logs.Files)
+		text += fmt.Sprintf("of Delta logs, %s and %s are older than readers need, and %s of the table of batches\n", many(logs.Versions, "version"), many(logs.Checkpoints, "checkpoint"), many(logs.Files, "file"))
 	}
 	return printTo(c.Stdout, text)
 }

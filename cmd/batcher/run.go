@@ -49,7 +49,7 @@ func runPipeline(ctx context.Context, c *call, o runOptions) (report, error) {
 	}
 	if err == nil && rep.Outcome == pipeline.Empty && rep.Lag.Objects > 0 && o.late(opts.Deadline) {
 		out.Outcome = outcomeFailed
-		err = &exitError{exitTemporary, fmt.Errorf("%w; %d objects wait", errNoTime, rep.Lag.Objects), "run it again with more time (--deadline, or a longer timeout of the function)"}
+		err = &exitError{exitTemporary, fmt.Errorf("%w; left to read: %s", errNoTime, many(rep.Lag.Objects, "object")), "run it again with more time (--deadline, or a longer timeout of the function)"}
 	}
 	return out, err
 }

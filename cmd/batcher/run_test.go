@@ -20,7 +20,7 @@ func TestARunWithoutTimeIsToBeRepeated(t *testing.T) {
 			t.Fatalf("%v: %s%s", err, r.stdout, r.stderr)
 		}
 		if r.code != exitTemporary || rep.Outcome != outcomeFailed || rep.Lag.Objects != 1 || rep.Error == nil ||
-			!strings.Contains(rep.Error.Message, "nothing was done; 1 objects wait") {
+			!strings.Contains(rep.Error.Message, "nothing was done; left to read: 1 object") {
 			t.Errorf("exit %d: %+v", r.code, rep)
 		}
 		w.write("in/a.ndjson", "{\"a\":1}\n")

@@ -128,7 +128,7 @@ func TestTheDuckDBScriptRuns(t *testing.T) {
 	script := w.run("ddl", "duckdb", "--no-extension", "--latest-by", "k").stdout
 	for query, want := range map[string]int64{
 		"SELECT count(*) AS n FROM events":                                    3,
-		"SELECT count(DISTINCT _id) AS n FROM events":                         3,
+		"SELECT count(DISTINCT _source || ':' || _offset) AS n FROM events":                         3,
 		"SELECT count(*) AS n FROM events_dead":                               1,
 		"SELECT count(*) AS n FROM events_latest":                             2,
 		"SELECT count(*) AS n FROM events_latest WHERE v IN ('new', 'it''s')": 2,
@@ -192,7 +192,7 @@ func TestTheViewOfAnEmptyTableHasItsColumns(t *testing.T) {
 		return fmt.Sprint(got[0]["columns"])
 	}
 	full, letters := describe("events"), describe("events_dead")
-	if !strings.Contains(letters, "_id VARCHAR") || !strings.Contains(letters, "message VARCHAR") {
+	if !strings.Contains(letters, "_offset BIGINT") || !strings.Contains(letters, "message VARCHAR") {
 		t.Errorf("the view of no letters has %s", letters)
 	}
 	w.write("in/a.ndjson", "broken\n")

@@ -5,9 +5,9 @@ INSTALL delta; LOAD delta;
 INSTALL httpfs; LOAD httpfs; INSTALL aws; LOAD aws;
 -- Keys come from the AWS credential chain of this session. Without one: KEY_ID '…', SECRET '…' in the place of PROVIDER.
 CREATE OR REPLACE SECRET batcher (TYPE s3, PROVIDER credential_chain, SCOPE 's3://lake/', CHAIN 'config;sso', PROFILE 'it''s', REGION 'eu-central-1');
-CREATE OR REPLACE TEMP VIEW "sold-items" AS SELECT _source || ':' || _offset AS _id, * FROM delta_scan('s3://lake/shop/sold-items');
-CREATE OR REPLACE TEMP VIEW "sold_items" AS SELECT _source || ':' || _offset AS _id, * FROM delta_scan('s3://lake/shop/sold_items');
+CREATE OR REPLACE TEMP VIEW "sold-items" AS SELECT * FROM delta_scan('s3://lake/shop/sold-items');
+CREATE OR REPLACE TEMP VIEW "sold_items" AS SELECT * FROM delta_scan('s3://lake/shop/sold_items');
 -- dead has no Delta log: nothing was written to it yet. Run this again when something is.
-CREATE OR REPLACE TEMP VIEW "dead" AS SELECT NULL::VARCHAR AS _id, NULL::VARCHAR AS "_source", NULL::BIGINT AS "_offset", NULL::VARCHAR AS "select", NULL::VARCHAR AS "_rank", NULL::STRUCT("at" TIMESTAMPTZ) AS "head" WHERE false;
+CREATE OR REPLACE TEMP VIEW "dead" AS SELECT NULL::VARCHAR AS "_source", NULL::BIGINT AS "_offset", NULL::VARCHAR AS "select", NULL::VARCHAR AS "_rank", NULL::STRUCT("at" TIMESTAMPTZ) AS "head" WHERE false;
 -- The newest row is the one with the largest "head"."at", then the largest _source, then the largest _offset.
 CREATE OR REPLACE TEMP VIEW "sold-items_latest" AS SELECT * FROM "sold-items" QUALIFY row_number() OVER (PARTITION BY "select" ORDER BY "head"."at" DESC NULLS LAST, "_source" DESC, "_offset" DESC) = 1;

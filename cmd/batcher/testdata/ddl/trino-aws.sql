@@ -2,7 +2,7 @@
 -- Readers of sold_items\nsee less.
 -- Needs a catalog named delta: connector.name=delta_lake, delta.register-table-procedure.enabled=true, its metastore, and the file system for S3 with
 --   s3.region=eu-central-1, the credentials of Trino's own configuration.
--- Run it once: a table that is registered is not registered again.
+-- It may be run again: the CALL of a table that is registered fails, and changes nothing.
 CREATE SCHEMA IF NOT EXISTS delta."web_shop";
 CALL delta.system.register_table(schema_name => 'web_shop', table_name => 'sold_items', table_location => 's3://lake/shop/sold-items');
 CALL delta.system.register_table(schema_name => 'web_shop', table_name => 'sold_items_', table_location => 's3://lake/shop/sold_items');
