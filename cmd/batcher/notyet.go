@@ -37,7 +37,7 @@ func (r *rooms) statusBefore(ctx context.Context, c *call, notYet error) (status
 	rep := statusReport{
 		Pipeline: string(r.cfg.Name), Store: r.store.String(), New: true, Lag: lagOf(plan),
 		Late: plan.Counts.Late, Young: plan.Counts.Young, Ignored: plan.Counts.Ignored,
-		Tables: map[string]statusTable{}, Unreadable: []reportUnreadable{}, LeftOut: leftOut(plan.LeftOut),
+		Tables: []statusTable{}, Unreadable: []reportUnreadable{}, LeftOut: leftOut(plan.LeftOut),
 	}
 	if c.Output == outputJSON {
 		return rep, printJSON(c, rep)

@@ -16,21 +16,21 @@ import (
 
 // statusReport is what status prints.
 type statusReport struct {
-	Pipeline string                 `json:"pipeline"`
-	Store    string                 `json:"store"`
-	Seq      manifest.Seq           `json:"seq"`
-	Kind     manifest.Kind          `json:"kind"`
-	Created  time.Time              `json:"created_at"`
-	Progress reportProgress         `json:"progress"`
-	Open     int                    `json:"open_objects"` // consumed in part
-	Lag      reportLag              `json:"lag"`
-	Late     int64                  `json:"late_objects"`    // waiting, older than the lookback
-	Changed  int64                  `json:"changed_objects"` // consumed, with other content now
-	Young    int64                  `json:"young_objects"`   // waiting to settle
-	Ignored  int64                  `json:"ignored_objects"`
-	Tables   map[string]statusTable `json:"tables"`
-	Orphans  int64                  `json:"orphan_bytes"` // in table folders, not live
-	Delta    []published            `json:"delta,omitempty"`
+	Pipeline string         `json:"pipeline"`
+	Store    string         `json:"store"`
+	Seq      manifest.Seq   `json:"seq"`
+	Kind     manifest.Kind  `json:"kind"`
+	Created  time.Time      `json:"created_at"`
+	Progress reportProgress `json:"progress"`
+	Open     int            `json:"open_objects"` // consumed in part
+	Lag      reportLag      `json:"lag"`
+	Late     int64          `json:"late_objects"`    // waiting, older than the lookback
+	Changed  int64          `json:"changed_objects"` // consumed, with other content now
+	Young    int64          `json:"young_objects"`   // waiting to settle
+	Ignored  int64          `json:"ignored_objects"`
+	Tables   []statusTable  `json:"tables"`
+	Orphans  int64          `json:"orphan_bytes"` // in table folders, not live
+	Delta    []published    `json:"delta,omitempty"`
 
 	New bool `json:"new_pipeline,omitempty"` // it has not run yet
 	// Unreadable are some of those that runs have passed over, tried now.
@@ -39,9 +39,10 @@ type statusReport struct {
 }
 
 type statusTable struct {
-	Files int64 `json:"files"`
-	Rows  int64 `json:"rows"`
-	Bytes int64 `json:"bytes"`
+	Table string `json:"table"`
+	Files int64  `json:"files"`
+	Rows  int64  `json:"rows"`
+	Bytes int64  `json:"bytes"`
 }
 
 // status is the verb status.
@@ -92,7 +93,7 @@ func (r *rooms) status(ctx context.Context, s manifest.Snapshot) (statusReport, 
 		Pipeline: m.Pipeline, Store: r.store.String(), Seq: m.Seq, Kind: m.Kind, Created: m.CreatedAt,
 		Lag:  lagOf(plan),
 		Late: plan.Counts.Late, Changed: plan.Counts.Changed, Young: plan.Counts.Young, Ignored: plan.Counts.Ignored,
-		Tables: map[string]statusTable{}, Unreadable: []reportUnreadable{}, LeftOut: leftOut(plan.LeftOut),
+		Tables: []statusTable{}, Unreadable: []reportUnreadable{}, LeftOut: leftOut(plan.LeftOut),
 	}
 	if rep.Lag.Bytes > 0 {
 		d, err := r.density(ctx, s)
@@ -109,8 +110,9 @@ func (r *rooms) status(ctx context.Context, s manifest.Snapshot) (statusReport, 
 	if rep.Delta, err = r.published(ctx, s); err != nil {
 		return rep, err
 	}
-	for name, t := range m.Tables {
-		rep.Tables[name] = statusTable{t.Live.Files, t.Live.Rows, t.Live.Bytes}
+	for _, name := range sortedKeys(m.Tables) {
+		t := m.Tables[name]
+		rep.Tables = append(rep.Tables, statusTable{name, t.Live.Files, t.Live.Rows, t.Live.Bytes})
 		rep.Orphans -= t.Live.Bytes
 		for info, err := range r.store.List(ctx, manifest.TableData(name), object.Deep) {
 			if err != nil {
@@ -183,9 +185,8 @@ func (s statusReport) text() string {
 	for _, o := range s.Unreadable {
 		fmt.Fprintf(&b, "         %s\n", o)
 	}
-	for _, name := range sortedKeys(s.Tables) {
-		t := s.Tables[name]
-		fmt.Fprintf(&b, "table    %s: %s in %s, %s\n", name, many(t.Rows, "row"), many(t.Files, "file"), sized(t.Bytes))
+	for _, t := range s.Tables {
+		fmt.Fprintf(&b, "table    %s: %s in %s, %s\n", t.Table, many(t.Rows, "row"), many(t.Files, "file"), sized(t.Bytes))
 	}
 	for _, p := range s.Delta {
 		fmt.Fprintf(&b, "delta    %s\n", p)
