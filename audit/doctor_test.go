@@ -80,6 +80,7 @@ func TestDoctorAndAdmit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	conditional := []string{"create-if-absent", "create-race", "create-race-large"}
 	for _, c := range []struct {
 		name   string
 		store  object.Store
@@ -88,7 +89,7 @@ func TestDoctorAndAdmit(t *testing.T) {
 	}{
 		{"memory", memstore.New(memstore.WithClock(time.Now)), nil, nil},
 		{"a directory", dir, nil, nil},
-		{"one that ignores the condition", overwriting(), []string{"create-if-absent", "create-race"}, []string{"create-if-absent", "create-race"}},
+		{"one that ignores the condition", overwriting(), conditional, conditional},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			short, err := audit.Admit(t.Context(), c.store)
@@ -158,7 +159,7 @@ func TestAProbeNeitherReadsNorRemovesWhatAnotherLeft(t *testing.T) {
 }
 
 func TestACancelledProbeLeavesNothing(t *testing.T) {
-	for _, stop := range []int{20, 1400} {
+	for _, stop := range []int{20, 700} {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
 		var mu sync.Mutex

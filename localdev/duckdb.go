@@ -55,7 +55,7 @@ func OpenDuckDBLake(ctx context.Context) (*DuckDB, error) {
 // installPython returns a Python that has the packages, in a folder of the cache
 // that is named after the first of them.
 func installPython(ctx context.Context, packages []string) (string, error) {
-	dir, err := toolFolder(strings.ReplaceAll(packages[0], "==", "-"))
+	dir, err := toolFolder(strings.NewReplacer("==", "-", "[", "-", "]", "").Replace(packages[0]))
 	if err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package localdev
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -34,6 +35,7 @@ const (
 type Options struct {
 	Buckets   []string // plain buckets to make
 	Versioned []string // buckets to make that keep every version
+	Locked    []string // buckets to make with object lock, which keep every version too
 }
 
 // Server is a running S3 service. Stop it.
@@ -78,7 +80,8 @@ func minioService(program string) service {
 // service is what the servers differ in.
 type service struct {
 	name    string
-	health  string                              // path that answers 200 once the server is live
+	health  string                              // path that answers once the server is live
+	live    int                                 // status of that answer; 0: 200
 	folders []string                            // to make in the data folder
 	command func(address, data string) []string // program and arguments
 	env     func(access, secret string) []string
@@ -86,7 +89,7 @@ type service struct {
 
 // startService starts a server and makes the buckets.
 func startService(ctx context.Context, kind service, opts Options) (*Server, error) {
-	if opts.Buckets == nil && opts.Versioned == nil {
+	if opts.Buckets == nil && opts.Versioned == nil && opts.Locked == nil {
 		opts = Options{Buckets: []string{"plain"}, Versioned: []string{"versioned"}}
 	}
 	for try := 1; ; try++ {
@@ -158,7 +161,7 @@ func start(ctx context.Context, kind service) (*Server, error) {
 	if err := s.cmd.Start(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(data))
 	}
-	if err := s.ready(ctx, kind.health); err != nil {
+	if err := s.ready(ctx, kind.health, cmp.Or(kind.live, http.StatusOK)); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w\n%s", err, s.log), s.Stop())
 	}
 	s.admin, err = minio.New(address, &minio.Options{Creds: credentials.NewStaticV4(s.AccessKey, s.SecretKey, ""), Region: s.Region})
@@ -178,7 +181,7 @@ func freeAddress() (string, error) {
 }
 
 // ready waits until the server says that it is live.
-func (s *Server) ready(ctx context.Context, health string) error {
+func (s *Server) ready(ctx context.Context, health string, live int) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for {
@@ -188,7 +191,7 @@ func (s *Server) ready(ctx context.Context, health string) error {
 		}
 		if res, err := http.DefaultClient.Do(req); err == nil {
 			res.Body.Close()
-			if res.StatusCode == http.StatusOK {
+			if res.StatusCode == live {
 				return nil
 			}
 		}
@@ -212,6 +215,11 @@ func (s *Server) makeBuckets(ctx context.Context, opts Options) error {
 		}
 		if err := s.admin.EnableVersioning(ctx, name); err != nil {
 			return fmt.Errorf("keep versions in bucket %s: %w", name, err)
+		}
+	}
+	for _, name := range opts.Locked {
+		if err := s.admin.MakeBucket(ctx, name, minio.MakeBucketOptions{Region: s.Region, ObjectLocking: true}); err != nil {
+			return fmt.Errorf("make bucket %s with object lock: %w", name, err)
 		}
 	}
 	return nil

@@ -32,8 +32,8 @@ func TestVersityIsAdmittedAndDiffersInTwoPlaces(t *testing.T) {
 		fails  []string
 	}{
 		{"plain", s3store.Config{Bucket: "plain", Prefix: "some/prefix/"}, storetest.Params{ListObjects: 1100}, []string{"odd-keys"}},
-		{"versioned", s3store.Config{Bucket: "versioned"}, storetest.Params{RaceKeys: 5}, []string{"odd-keys", "delete"}},
-		{"crc32", s3store.Config{Bucket: "plain", Prefix: "crc", Checksums: s3store.CRC32}, storetest.Params{RaceKeys: 1}, []string{"odd-keys"}},
+		{"versioned", s3store.Config{Bucket: "versioned"}, storetest.Params{RaceKeys: 20, LargeKeys: 4}, []string{"odd-keys", "delete"}},
+		{"crc32", s3store.Config{Bucket: "plain", Prefix: "crc", Checksums: s3store.CRC32}, storetest.Params{RaceKeys: 4, LargeKeys: 1}, []string{"odd-keys"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := open(t, s, c.cfg)

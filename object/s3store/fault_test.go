@@ -45,7 +45,7 @@ func TestP6_StoreThatIgnoresTheConditionIsRefused(t *testing.T) {
 	defer proxy.Close()
 	env := storetest.Env{
 		Store:  open(t, s3store.Config{Bucket: "plain", Endpoint: proxy.Endpoint}),
-		Prefix: t.Name() + "/", Params: storetest.Params{Racers: 16, RaceKeys: 3},
+		Prefix: t.Name() + "/", Params: storetest.Params{RaceKeys: 9, LargeKeys: 2},
 	}
 	var failed []string
 	storetest.Run(context.Background(), env, storetest.Admission(), func(r storetest.Result) {
@@ -54,7 +54,7 @@ func TestP6_StoreThatIgnoresTheConditionIsRefused(t *testing.T) {
 			failed = append(failed, r.Check.Name)
 		}
 	})
-	if want := []string{"create-if-absent", "create-race"}; !slices.Equal(failed, want) {
+	if want := []string{"create-if-absent", "create-race", "create-race-large"}; !slices.Equal(failed, want) {
 		t.Errorf("failed checks %q, want %q", failed, want)
 	}
 }

@@ -51,8 +51,8 @@ func TestConformance(t *testing.T) {
 		params storetest.Params
 	}{
 		{"plain", s3store.Config{Bucket: "plain", Prefix: "some/prefix/"}, storetest.Params{ListObjects: 1100}},
-		{"versioned", s3store.Config{Bucket: "versioned"}, storetest.Params{RaceKeys: 5}},
-		{"crc32", s3store.Config{Bucket: "plain", Prefix: "crc", Checksums: s3store.CRC32}, storetest.Params{RaceKeys: 1}},
+		{"versioned", s3store.Config{Bucket: "versioned"}, storetest.Params{RaceKeys: 20, LargeKeys: 4}},
+		{"crc32", s3store.Config{Bucket: "plain", Prefix: "crc", Checksums: s3store.CRC32}, storetest.Params{RaceKeys: 4, LargeKeys: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()

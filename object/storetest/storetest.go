@@ -21,6 +21,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"batcher/object"
 )
@@ -46,10 +48,11 @@ type Env struct {
 
 // Params scale the checks.
 type Params struct {
-	Racers      int // racing creators of one key; default 64
-	RaceKeys    int // keys raced for; default 20
-	ListObjects int // objects of the paging check; default 50, over 1000 makes S3 page
-	UploadBytes int // size of the large upload; default 40 MiB, three parts
+	RaceKeys    int           // keys raced for with small bodies; default 256
+	LargeKeys   int           // keys raced for with large bodies; default 48
+	LargeTime   time.Duration // after which no further one of these is raced for; default 5s
+	ListObjects int           // objects of the paging check; default 50, over 1000 makes S3 page
+	UploadBytes int           // size of the large upload; default 40 MiB, three parts
 }
 
 func (p Params) withDefaults() Params {
@@ -58,8 +61,11 @@ func (p Params) withDefaults() Params {
 			*field = value
 		}
 	}
-	set(&p.Racers, 64)
-	set(&p.RaceKeys, 20)
+	set(&p.RaceKeys, 256)
+	set(&p.LargeKeys, 48)
+	if p.LargeTime == 0 {
+		p.LargeTime = 5 * time.Second
+	}
 	set(&p.ListObjects, 50)
 	set(&p.UploadBytes, 40<<20)
 	return p
@@ -119,15 +125,23 @@ func (e Env) key(name string) string {
 	return key
 }
 
-// cleanUp deletes every key that the check named.
+// cleanUp deletes every key that the check named, several at a time.
 func (e Env) cleanUp(ctx context.Context) error {
-	var all []error
-	for _, key := range slices.Sorted(maps.Keys(e.keys.keys)) {
-		if err := e.Store.Delete(ctx, key); err != nil && !errors.Is(err, object.ErrUnsupported) {
-			all = append(all, err)
-		}
+	keys := slices.Sorted(maps.Keys(e.keys.keys))
+	failures := make([]error, len(keys))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(8, len(keys)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(keys)); i = next.Add(1) - 1 {
+				if err := e.Store.Delete(ctx, keys[i]); err != nil && !errors.Is(err, object.ErrUnsupported) {
+					failures[i] = err
+				}
+			}
+		})
 	}
-	return errors.Join(all...)
+	wg.Wait()
+	return errors.Join(failures...)
 }
 
 // put writes a key of the check and verifies what the store says about it.
@@ -181,8 +195,8 @@ func wantErr(what string, err, want error) error {
 
 // brief shows a body in an error text.
 func brief(body []byte) string {
-	if len(body) <= 40 {
-		return fmt.Sprintf("%q", body)
+	if text := bytes.TrimRight(body, " "); len(text) <= 40 {
+		return fmt.Sprintf("%q", text)
 	}
 	return fmt.Sprintf("%q… (%d bytes)", body[:40], len(body))
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"batcher/object"
 	"batcher/object/memstore"
@@ -96,6 +97,9 @@ func TestEveryCheckCanFail(t *testing.T) {
 			return s.Put(ctx, key, body, object.Always)
 		}}},
 		{"create-race", "looks before it writes", lookThenWrite()},
+		{"create-race-large", "looks before it writes", broken{put: func(s *memstore.Store, ctx context.Context, key string, body []byte, cond object.Condition) (object.Info, error) {
+			return looking{s, 0, func(int) time.Duration { return 5 * time.Millisecond }}.Put(ctx, key, body, cond)
+		}}},
 		{"absent-is-not-found", "denies what is absent", broken{get: func(s *memstore.Store, ctx context.Context, key string, opts object.GetOptions) (io.ReadCloser, object.Info, error) {
 			r, info, err := s.Get(ctx, key, opts)
 			if errors.Is(err, object.ErrNotFound) {
@@ -170,7 +174,7 @@ func TestEveryCheckCanFail(t *testing.T) {
 	} {
 		c.store.Store = memstore.New()
 		var failed []string
-		env := storetest.Env{Store: &c.store, Params: storetest.Params{Racers: 32, UploadBytes: 1 << 20}}
+		env := storetest.Env{Store: &c.store, Params: storetest.Params{UploadBytes: 1 << 20}}
 		checks := slices.DeleteFunc(storetest.All(), func(k storetest.Check) bool { return k.Name != c.check })
 		storetest.Run(context.Background(), env, checks, func(r storetest.Result) {
 			if r.Err != nil && !errors.Is(r.Err, storetest.ErrNotOffered) {
