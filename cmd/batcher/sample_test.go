@@ -128,7 +128,7 @@ func TestTheDuckDBScriptRuns(t *testing.T) {
 	script := w.run("ddl", "duckdb", "--no-extension", "--latest-by", "k").stdout
 	for query, want := range map[string]int64{
 		"SELECT count(*) AS n FROM events":                                    3,
-		"SELECT count(DISTINCT _source || ':' || _offset) AS n FROM events":                         3,
+		"SELECT count(DISTINCT _source || ':' || _offset) AS n FROM events":   3,
 		"SELECT count(*) AS n FROM events_dead":                               1,
 		"SELECT count(*) AS n FROM events_latest":                             2,
 		"SELECT count(*) AS n FROM events_latest WHERE v IN ('new', 'it''s')": 2,
