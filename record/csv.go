@@ -17,6 +17,7 @@ type csvReader struct {
 	held    record // cut and not given yet
 	holds   bool
 	fed     bool   // the last row ended with a line feed
+	doubt   bool   // nothing but its text makes a header of the first row
 	cells   int    // of a row, as the head shows
 	above   int    // lines that were found out to be above the table
 	earlier Header // what was found out when the object was read first; "": it is now
@@ -77,6 +78,7 @@ func (c *csvReader) sniff() error {
 	if c.dialect.Header == "" {
 		if c.dialect.Header = c.earlier; c.earlier == "" {
 			c.dialect.Header = r.header(c.by.known)
+			c.doubt = c.dialect.Header == Named && r.doubtful(c.by.known)
 		}
 	}
 	c.cells = r.cells()

@@ -20,6 +20,7 @@ type Notes struct {
 	Headless Guessed        // objects of CSV whose first row was found out to be a record
 	Above    Guessed        // objects of CSV above whose table lines were found out to be no rows
 	Alone    Guessed        // objects of CSV with a header and nothing below it
+	Strange  Guessed        // objects of CSV whose header is nothing but text, and has no name of another header or column
 	Envelope *Envelope      // a list that seems to hold the records of what was taken for one; nil: none
 }
 
@@ -59,7 +60,9 @@ type notes struct {
 	found    []Misfit
 	saw      []schema.Class // classes of a misfit's values
 	kinds    []schema.Kind
-	guesses  struct{ headless, above, alone Guessed }
+	guesses  struct{ headless, above, alone, strange Guessed }
+	headers  int             // objects of CSV with one
+	names    map[string]bool // in them
 	envelope *Envelope
 	looked   int // large JSON values in which an envelope was looked for
 }
@@ -70,6 +73,23 @@ const (
 	largeRecord = 32 << 10
 	lookedAt    = 4
 )
+
+// header adds the keys of a header, and says whether one of them was in another.
+func (n *notes) header(keys [][]byte) (again bool) {
+	if n.headers++; n.names == nil {
+		n.names = map[string]bool{}
+	}
+	for _, key := range keys {
+		name := schema.Fold(string(key))
+		if again = again || n.names[name]; len(n.names) < maxNames {
+			n.names[name] = true
+		}
+	}
+	return again
+}
+
+// maxNames bounds the names of headers that are kept.
+const maxNames = 100_000
 
 // large looks for an envelope in a large record.
 func (n *notes) large(rec *record) {
@@ -160,7 +180,7 @@ func cure(m Misfit, k schema.Kind, saw schema.Class) string {
 // Notes returns what the try did so far. It is complete after Flush.
 func (d *Decoder) Notes() Notes {
 	out := Notes{Rows: d.notes.rows, Dead: d.notes.dead, Replaced: d.notes.replaced, Added: d.notes.adds, Envelope: d.notes.envelope,
-		Headless: d.notes.guesses.headless, Above: d.notes.guesses.above, Alone: d.notes.guesses.alone}
+		Headless: d.notes.guesses.headless, Above: d.notes.guesses.above, Alone: d.notes.guesses.alone, Strange: d.notes.guesses.strange}
 	if out.Rows > 0 {
 		out.Unmet = d.builder.unmet()
 	}

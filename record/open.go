@@ -59,6 +59,9 @@ func (d *Decoder) guessed(r *csvReader, source string) {
 	if declared.Header == "" && len(declared.Columns) == 0 && r.dialect.Header == Numbered && len(r.by.keys) > 0 {
 		g.headless.add(source)
 	}
+	if r.dialect.Header == Named && !d.notes.header(r.by.keys) && r.doubt && (d.notes.headers > 1 || len(d.known.names) > 0) {
+		g.strange.add(source)
+	}
 	if r.above > 0 {
 		g.above.add(source)
 	}

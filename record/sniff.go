@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-
-	"batcher/schema"
 )
 
 // How a dialect is found out. All of it follows from the head of the object, at
@@ -69,6 +67,9 @@ func sepLine(head []byte, newline byte) (size int, sign byte, ok bool) {
 	line, _, _ := bytes.Cut(head, []byte{newline})
 	size = min(len(line)+1, len(head))
 	line = bytes.Trim(line, "\r\n\"")
+	for len(line) > 5 && line[len(line)-1] == line[4] { // of a program that fills up lines
+		line = line[:len(line)-1]
+	}
 	if len(line) != 5 || !bytes.EqualFold(line[:4], []byte("sep=")) || line[4]|0x20-'a' < 26 || line[4]-'0' <= 9 {
 		return 0, 0, false
 	}
@@ -224,22 +225,39 @@ func (r *reading) better(o *reading) bool {
 }
 
 // preamble returns how many rows stand before the table, if that is beyond doubt:
-// they are shorter, one of them is a single cell, nine of ten rows after them have
-// as many cells as the others, and these begin after a blank line or with names over
-// values that are none.
+// nothing is in them, and no header is declared, or they are shorter, the empty cells at their ends not counted,
+// one of them is a single cell, nine of ten rows after them have as many cells as the
+// others, and these begin after a gap or with names over values that are none.
 func (r *reading) preamble() int {
-	skip, single := 0, false
-	for skip < len(r.rows) && (r.rows[skip].wrong || len(r.rows[skip].cells) < r.width) {
-		single = single || !r.rows[skip].wrong && len(r.rows[skip].cells) == 1
+	blank := 0
+	for r.dialect.Header == "" && blank < len(r.rows) && r.rows[blank].filled() == 0 && !r.rows[blank].wrong {
+		blank++
+	}
+	if blank > preambleRows || blank == len(r.rows) {
+		blank = 0
+	}
+	skip, single, gap := 0, false, false
+	for skip < len(r.rows) && (r.rows[skip].wrong || r.rows[skip].filled() < r.width) {
+		gap = !r.rows[skip].wrong && r.rows[skip].filled() == 0
+		single = single || !r.rows[skip].wrong && r.rows[skip].filled() == 1
 		skip++
 	}
-	if !single || skip > preambleRows || r.times < 3 || r.times*10 < 9*(len(r.rows)-skip) {
-		return 0
+	if !single || skip > preambleRows || r.times < 3 || r.times*10 < 9*(len(r.rows)-skip) || skip == len(r.rows) {
+		return blank
 	}
-	if alike, unlike := compare(&r.rows[skip], r.rows[skip+1:]); !r.rows[skip].gap && unlike <= alike {
-		return 0
+	if alike, unlike := compare(&r.rows[skip], r.rows[skip+1:]); !gap && !r.rows[skip].gap && unlike <= alike {
+		return blank
 	}
 	return skip
+}
+
+// filled is how many cells the row has up to the last one that is not empty.
+func (s *sniffedRow) filled() int {
+	n := len(s.cells)
+	for n > 0 && strings.TrimSpace(s.cells[n-1]) == "" {
+		n--
+	}
+	return n
 }
 
 // trails says whether rows end in a delimiter that the first row has not, and that
@@ -260,170 +278,4 @@ func (r *reading) trails() bool {
 		}
 	}
 	return trail*2 > len(r.rows)-1
-}
-
-// record says whether the first row is a record, which is like the rows below it. In
-// doubt the keys of columns decide: most names of a header are such keys, or the columns
-// that objects without a header gave it are. Else it is a header, unless a value of it is
-// below as well.
-func (r *reading) record(columns known) bool {
-	if len(r.rows) == 0 || r.rows[0].wrong {
-		return false
-	}
-	first, below := r.rows[0], r.rows[1:]
-	known, of := countKnown(first.cells, columns)
-	if known > 0 && known == of || years(&first, below) {
-		return false
-	}
-	alike, unlike := compare(&first, below)
-	switch {
-	case alike != unlike:
-		return alike > unlike
-	case alike == 0 && known*2 > of:
-		return false
-	case alike == 0 && of > 0 && columns.numbers(len(first.cells)):
-		return true
-	case len(below) == 0:
-		return slices.ContainsFunc(first.cells, func(cell string) bool { return value(sort(cell)) })
-	case alike > 0:
-		return false
-	}
-	return first.repeats(below)
-}
-
-// compare counts the cells of a row that are values like those of the rows below,
-// and those that differ from them.
-func compare(row *sniffedRow, below []sniffedRow) (alike, unlike int) {
-	for i, cell := range row.cells {
-		switch mine, theirs := sort(cell), sortBelow(below, i); {
-		case theirs == 0 || mine == schema.SawBlank:
-		case theirs == schema.SawText:
-		case mine == theirs:
-			alike++
-		default:
-			unlike++
-		}
-	}
-	return alike, unlike
-}
-
-// countKnown counts the cells that have columns, of those that are not empty.
-func countKnown(cells []string, columns known) (known, of int) {
-	for _, cell := range cells {
-		if cell = strings.TrimSpace(cell); cell != "" {
-			of++
-			if columns.has(cell) {
-				known++
-			}
-		}
-	}
-	return known, of
-}
-
-// sort is what a cell looks like: a number, a date or a time, a bool, text, or
-// nothing.
-func sort(cell string) schema.Class {
-	switch c := classOfCell([]byte(cell)); c {
-	case schema.SawWideInt, schema.SawDecimal, schema.SawFloat, schema.SawFraction, schema.SawHuge, schema.SawInfinite:
-		return schema.SawInt
-	case schema.SawTimestamp:
-		return schema.SawDate
-	case schema.SawText:
-		switch {
-		case isLocalTime(cell):
-			return schema.SawDate
-		case hasDecimalComma(cell):
-			return schema.SawInt
-		}
-		return c
-	default:
-		return c
-	}
-}
-
-// isLocalTime says whether text is a date and a time without zone.
-func isLocalTime(cell string) bool {
-	return isInstant(append([]byte(strings.TrimSpace(cell)), 'Z'))
-}
-
-// value says whether what a cell looks like is no name.
-func value(c schema.Class) bool {
-	return c == schema.SawInt || c == schema.SawDate || c == schema.SawBool
-}
-
-// sortBelow is what all cells of a column look like, but those that say nothing;
-// text if they differ, and 0 if there are none.
-func sortBelow(rows []sniffedRow, column int) (all schema.Class) {
-	for _, row := range rows {
-		if row.wrong || column >= len(row.cells) {
-			continue
-		}
-		c := sort(row.cells[column])
-		switch {
-		case c == schema.SawBlank:
-		case all == 0:
-			all = c
-		case all != c:
-			return schema.SawText
-		}
-	}
-	return all
-}
-
-// years says whether the cells of a row that are numbers are years in order, as in
-// headers of tables with a column a year. Over columns of years they are values.
-func years(row *sniffedRow, below []sniffedRow) bool {
-	last, n, values := "", 0, 0
-	for i, cell := range row.cells {
-		cell = strings.TrimSpace(cell)
-		if sort(cell) != schema.SawInt {
-			continue
-		}
-		if !isYear(cell) || cell <= last {
-			return false
-		}
-		last, n = cell, n+1
-		if yearsBelow(below, i) {
-			values++
-		}
-	}
-	return n > 1 && values < n
-}
-
-func isYear(cell string) bool {
-	return len(cell) == 4 && cell >= "1900" && cell <= "2100" && sort(cell) == schema.SawInt
-}
-
-// yearsBelow says whether all cells of a column are years, but those that say nothing.
-func yearsBelow(rows []sniffedRow, column int) (all bool) {
-	for _, row := range rows {
-		if row.wrong || column >= len(row.cells) || sort(row.cells[column]) == schema.SawBlank {
-			continue
-		}
-		if all = isYear(strings.TrimSpace(row.cells[column])); !all {
-			return false
-		}
-	}
-	return all
-}
-
-// repeats says whether a cell of the row stands in its column below as well, but
-// not the whole row, which is a header again where files were put together.
-func (s *sniffedRow) repeats(below []sniffedRow) bool {
-	for _, row := range below {
-		if len(row.cells) != len(s.cells) || slices.EqualFunc(row.cells, s.cells, sameName) {
-			continue
-		}
-		for i, cell := range row.cells {
-			if cell != "" && cell == s.cells[i] {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// sameName says whether texts are one name, with a byte order mark before it or without.
-func sameName(a, b string) bool {
-	return strings.TrimPrefix(a, "\ufeff") == strings.TrimPrefix(b, "\ufeff")
 }

@@ -63,9 +63,9 @@ func unmatched(notes []record.Notes) []string {
 
 // warnings say what was found out of objects that a person may know better.
 func warnings(notes []record.Notes) (out []string) {
-	var headless, above, alone record.Guessed
+	var headless, above, alone, strange record.Guessed
 	for _, n := range notes {
-		for _, g := range []struct{ all, of *record.Guessed }{{&headless, &n.Headless}, {&above, &n.Above}, {&alone, &n.Alone}} {
+		for _, g := range []struct{ all, of *record.Guessed }{{&headless, &n.Headless}, {&above, &n.Above}, {&alone, &n.Alone}, {&strange, &n.Strange}} {
 			if g.all.Objects == 0 {
 				g.all.First = g.of.First
 			}
@@ -78,6 +78,7 @@ func warnings(notes []record.Notes) (out []string) {
 	}{
 		{headless, "read as without a header: set source.files.csv.columns to name the columns, or header: true"},
 		{above, "read without the lines above the header: set source.files.csv.skip_lines"},
+		{strange, "with a first row of text that no other header or column has a name of: set source.files.csv.header: false if it is a record"},
 		{alone, "with a header alone: set source.files.csv.header: false if it is a record"},
 	} {
 		if g.Objects > 0 {
