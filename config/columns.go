@@ -97,7 +97,7 @@ func (p *Pipeline) Pins() []schema.Pin {
 	at := -1
 	for i, c := range p.Schema.Columns {
 		pin := schema.Pin{Place: c.Path.Place, Type: c.Type.Type, Name: string(c.Name),
-			Format: c.Format.Format, Zone: c.Zone.Location, True: c.True, False: c.False}
+			Format: c.Format.Format, Zone: c.Zone.Location, Offset: string(c.Offset), True: c.True, False: c.False}
 		if c.Default != nil {
 			pin.Default, _ = schema.ParseDefault(pin.Type, string(*c.Default)) // checked by Parse
 		}
@@ -122,9 +122,14 @@ var units = map[TimeUnit]schema.Unit{
 	UnitMicroseconds: schema.Microseconds, UnitNanoseconds: schema.Nanoseconds,
 }
 
-// Derived are the columns that partitions by day and hour add.
+// Derived are the columns of UTC offsets, and those that partitions by day and hour add.
 func (p *Pipeline) Derived() []schema.Derived {
 	var derived []schema.Derived
+	for _, pin := range p.Pins() {
+		if pin.Offset != "" {
+			derived = append(derived, schema.Derived{Name: pin.Offset, From: p.columnOf(pin), Part: schema.Offset})
+		}
+	}
 	for _, part := range p.PartitionBy {
 		switch {
 		case part.Day != "":
@@ -142,6 +147,9 @@ func (p *Pipeline) declared() map[string]schema.Type {
 	naming := p.Schema.Names.Naming()
 	types := map[string]schema.Type{}
 	for _, pin := range p.Pins() {
+		if pin.Offset != "" {
+			types[pin.Offset] = schema.Type{Kind: schema.Int32}
+		}
 		if len(pin.Place) != 1 {
 			continue
 		}
@@ -151,6 +159,15 @@ func (p *Pipeline) declared() map[string]schema.Type {
 		types[cmp.Or(pin.Name, naming.Plain(pin.Place[0].Key))] = pin.Type
 	}
 	return types
+}
+
+// columnOf is the name of the column of a pin, as far as the file decides it, with dots
+// before nested parts.
+func (p *Pipeline) columnOf(pin schema.Pin) string {
+	if len(pin.Place) > 1 {
+		return pin.Place.String()
+	}
+	return cmp.Or(pin.Name, p.Schema.Names.Naming().Plain(pin.Place[0].Key))
 }
 
 // wants returns the key that was given, the column it names, and the kinds that

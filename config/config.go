@@ -181,6 +181,7 @@ type Column struct {
 	Default *Default   `yaml:"default"` // value of records without the key; nil: null
 	Format  TimeFormat `yaml:"format"`  // of the texts of a date or a timestamp; default ISO 8601
 	Zone    Zone       `yaml:"zone"`    // of times without one in a timestamp; default Source.Files.Zone
+	Offset  ColumnName `yaml:"offset"`  // of a column with the UTC offsets of a timestamp's texts, in minutes; default none
 	True    []string   `yaml:"true"`    // words of a bool besides true, in any case; default none
 	False   []string   `yaml:"false"`   // and besides false
 }

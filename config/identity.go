@@ -115,6 +115,7 @@ type pinned struct {
 	Unit    schema.Unit `json:",omitempty"`
 	Format  string      `json:",omitempty"`
 	Zone    string      `json:",omitempty"`
+	Offset  string      `json:",omitempty"`
 	True    []string    `json:",omitempty"`
 	False   []string    `json:",omitempty"`
 }
@@ -122,7 +123,7 @@ type pinned struct {
 func pinnedOf(pins []schema.Pin) []pinned {
 	out := make([]pinned, len(pins))
 	for i, p := range pins {
-		out[i] = pinned{Place: p.Place, Type: p.Type.String(), Name: p.Name, Default: p.Default, Unit: p.Unit, True: p.True, False: p.False}
+		out[i] = pinned{Place: p.Place, Type: p.Type.String(), Name: p.Name, Default: p.Default, Unit: p.Unit, Offset: p.Offset, True: p.True, False: p.False}
 		if p.Format != nil {
 			out[i].Format = p.Format.String()
 		}

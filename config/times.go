@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"batcher/schema"
 	"batcher/strptime"
 )
 
@@ -96,6 +97,7 @@ func (d *decoder) checkTimes(p *Pipeline) {
 		if c.Zone.Location != nil && kind != "timestamp" {
 			d.failAt(at+".zone", "", "must not be given for a column that is "+kind)
 		}
+		d.checkOffset(p, i)
 		if len(c.True)+len(c.False) > 0 && kind != "bool" {
 			d.failAt(at, "", "must not have words of true and false: the column is "+kind)
 		}
@@ -103,5 +105,25 @@ func (d *decoder) checkTimes(p *Pipeline) {
 	csv := p.Source.Files.CSV
 	if string(csv.Thousands) != "" && string(csv.Thousands) == string(csv.Decimal) {
 		d.failAt("source.files.csv.thousands", "", "must not be the decimal sign too")
+	}
+}
+
+// checkOffset holds a column of UTC offsets to what has them: texts of one timestamp in
+// a row.
+func (d *decoder) checkOffset(p *Pipeline, i int) {
+	c, at := p.Schema.Columns[i], fmt.Sprintf("schema.columns[%d].offset", i)
+	if c.Offset == "" || len(c.Path.Place) == 0 {
+		return
+	}
+	event := p.EventTime != nil && slices.Equal(c.Path.Place, p.EventTime.Field.Place)
+	switch {
+	case c.Type.Type.Kind != schema.Timestamp:
+		d.failAt(at, "", "must not be given for a column that is "+c.Type.Type.Kind.String())
+	case slices.ContainsFunc(c.Path.Place, func(s schema.Step) bool { return s.Element }):
+		d.failAt(at, "", "must not be given inside of a list: there are many times in one row")
+	case event && p.EventTime.Unit != UnitISO:
+		d.failAt(at, "", "must not be given for an event time in "+string(p.EventTime.Unit)+": numbers have no offset")
+	case slices.ContainsFunc(p.Pins(), func(pin schema.Pin) bool { return len(pin.Place) > 0 && p.columnOf(pin) == string(c.Offset) }):
+		d.failAt(at, "", "must not be the name of another column")
 	}
 }

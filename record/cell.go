@@ -106,6 +106,9 @@ func (s *scanner) cellInstant(text []byte, n *node, rep uint8) bool {
 		return false
 	}
 	n.leaf.Int64(s.row, rep, us)
+	if n.offset != nil {
+		s.keepOffset(n, text, us)
+	}
 	if cut {
 		s.path = n.appendPath(s.path[:0])
 		s.rescueText(misfit{at: n, reason: precision}, text)

@@ -60,6 +60,33 @@ func (n *node) instant(text []byte) (us int64, cut, naive, ok bool) {
 	return us, cut, false, ok && inYears(us)
 }
 
+// keepOffset keeps the offset of a text that is an instant: minutes that local time is
+// ahead of UTC.
+func (s *scanner) keepOffset(n *node, text []byte, us int64) {
+	if seconds, ok := n.offsetOf(text, us); ok && seconds%60 == 0 {
+		n.offset.Int32(s.row, 0, int32(seconds/60))
+	}
+}
+
+// offsetOf is the UTC offset in seconds that an instant is written with, or that of the
+// declared zone at that instant. Numbers have none.
+func (n *node) offsetOf(text []byte, us int64) (seconds int64, ok bool) {
+	switch {
+	case n.unit != schema.ISO:
+		return 0, false
+	case n.reads.format != nil:
+		if n.reads.format.HasZone() {
+			return n.reads.format.Offset(text)
+		}
+	default:
+		if _, end, _, ok := moment(text); ok && end < len(text) {
+			return zone(text[end:])
+		}
+	}
+	_, offset := time.UnixMicro(us).In(n.reads.zone).Zone()
+	return int64(offset), true
+}
+
 // local returns the instant of a local time, given as microseconds as if it were
 // UTC. Of a time that the clocks show twice it is the first; of one that they skip
 // there is none.

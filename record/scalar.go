@@ -162,6 +162,9 @@ func (s *scanner) instant(d []byte, i, end int, n *node, rep, def uint8) int {
 		return s.misfit(d, i, n, rep, def)
 	}
 	n.leaf.Int64(s.row, rep, us)
+	if n.offset != nil {
+		s.keepOffset(n, content, us)
+	}
 	if cut {
 		s.path = n.appendPath(s.path[:0])
 		s.rescue(misfit{at: n, reason: precision}, d[i:end])

@@ -21,18 +21,19 @@ type node struct {
 	name             string
 	column           string // names from the table down, "[]" behind lists
 	parent           *node
-	shape            *schema.Shape // nil where nothing is to be learned
-	fixed            bool          // published or pinned: the type never changes
-	pinned           bool          // the type was declared: text of a container is read as it says
-	sealed           bool          // it lies in a map, whose type never grows
-	listed           bool          // Struct: keys without a column are asked for, though they may have none
-	unit             schema.Unit   // Timestamp: what a number means
-	reads            writing       // Timestamp, Date, Bool: how its texts are written
-	missing          []byte        // JSON text that stands for a missing key; nil: null
-	depth            int           // objects and lists around a value
-	width            int           // leaves of the column the node belongs to
-	def              uint8         // level at which the place is present
-	rep              uint8         // list, map: level of the elements after the first
+	shape            *schema.Shape  // nil where nothing is to be learned
+	fixed            bool           // published or pinned: the type never changes
+	pinned           bool           // the type was declared: text of a container is read as it says
+	sealed           bool           // it lies in a map, whose type never grows
+	listed           bool           // Struct: keys without a column are asked for, though they may have none
+	unit             schema.Unit    // Timestamp: what a number means
+	reads            writing        // Timestamp, Date, Bool: how its texts are written
+	offset           *column.Filler // Timestamp: of the column that keeps the UTC offsets of its texts; nil: none does
+	missing          []byte         // JSON text that stands for a missing key; nil: null
+	depth            int            // objects and lists around a value
+	width            int            // leaves of the column the node belongs to
+	def              uint8          // level at which the place is present
+	rep              uint8          // list, map: level of the elements after the first
 	leaf             *column.Filler
 	leaves           []*column.Filler
 
@@ -79,7 +80,8 @@ type builder struct {
 // pinnedNode is the node of a place that a pin declares.
 type pinnedNode struct {
 	*node
-	place string
+	place  string
+	offset string // the column of its UTC offsets, or ""
 }
 
 // build returns the root for a schema and what was seen so far, and the columns
@@ -91,7 +93,20 @@ func (b *builder) build(s *schema.Schema, seen *schema.Shape) (*node, []*column.
 	pins := b.rules.Pinned()
 	b.fields(root, s.Fields, 0, pins)
 	root.closed = !b.room(root, pins) || len(root.fields) >= rootKeys(b.rules)
+	b.offsets(s)
+	root.leaves = b.columns
 	return root, b.columns
+}
+
+// offsets gives the declared places the columns that keep their UTC offsets.
+func (b *builder) offsets(s *schema.Schema) {
+	for _, p := range b.pins {
+		for _, f := range s.Fields {
+			if f.Name == p.offset && f.Key == "" && f.Type.Kind == schema.Int32 && p.kind == schema.Timestamp {
+				p.node.offset = b.fillers[f.ID]
+			}
+		}
+	}
 }
 
 // rootKeys bounds the keys of a record that are told apart.
@@ -188,7 +203,7 @@ func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uin
 	}
 	n.pinned = pins.Fixed()
 	if pin := pins.Declares(); pin != nil && !pin.Place[len(pin.Place)-1].Element {
-		b.pins = append(b.pins, pinnedNode{n, pin.Place.String()})
+		b.pins = append(b.pins, pinnedNode{n, pin.Place.String(), pin.Offset})
 	}
 	n.sealed = parent.sealed || parent.kind == schema.Map
 	if text := pins.Default(); text != "" {

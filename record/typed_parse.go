@@ -32,10 +32,8 @@ type typedParser struct {
 func (p *typedParser) scan(rec *record) bool {
 	ok := p.take(rec.raw)
 	if !ok && p.fault.code == invalidUTF8 && p.policy == Replace {
-		for _, f := range p.root.fields {
-			for _, c := range f.leaves {
-				c.Drop(p.row)
-			}
+		for _, c := range p.root.leaves {
+			c.Drop(p.row)
 		}
 		p.mended = typed.AppendMended(p.mended[:0], rec.raw)
 		if ok = p.take(p.mended); ok {

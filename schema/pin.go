@@ -23,6 +23,7 @@ type Pin struct {
 	Unit    Unit             // what numbers count in a Timestamp
 	Format  *strptime.Format // of texts in a Date or a Timestamp; nil: ISO 8601
 	Zone    *time.Location   // of times without one in a Timestamp; nil: Rules.Zone
+	Offset  string           // name of a column with the UTC offsets of a Timestamp's texts; "": none
 	True    []string         // words of a Bool besides true; in any case
 	False   []string         // and besides false
 }
@@ -127,6 +128,8 @@ func CheckPins(pins []Pin) (int, error) {
 	names := map[string]bool{SourceName: true, OffsetName: true, RescuedName: true}
 	for i, p := range pins {
 		switch {
+		case p.Offset != "" && names[p.Offset]:
+			return i, errors.New("must not name the column of its offsets as another column")
 		case p.Name == "":
 		case len(p.Place) > 1:
 			return i, errors.New("must not have a name: only top-level columns are renamed")
@@ -134,6 +137,12 @@ func CheckPins(pins []Pin) (int, error) {
 			return i, errors.New("must not have the name of another column")
 		default:
 			names[p.Name] = true
+		}
+		if p.Offset != "" {
+			if p.Offset == p.Name {
+				return i, errors.New("must not name the column of its offsets as another column")
+			}
+			names[p.Offset] = true
 		}
 		for _, o := range pins[:i] {
 			if err := p.beside(o); err != nil {

@@ -234,6 +234,10 @@ func (r Rules) CheckPublished(published *Schema) error {
 		if key := keyOf[d.Name]; key != "" {
 			return &PinError{Column: d.Name, Is: "the column of a field", Want: "it as derived from " + d.From}
 		}
+		at := slices.IndexFunc(published.Fields, func(f Field) bool { return f.Name == d.Name })
+		if at >= 0 && published.Fields[at].Type.Kind != d.Type().Kind {
+			return &PinError{Column: d.Name, Is: published.Fields[at].Type.String(), Want: d.Type().String()}
+		}
 	}
 	for _, pin := range r.Pins {
 		if key, taken := keyOf[pin.Name]; taken && pin.Name != "" && bound.at[key] != root.fields[pin.Place[0].Key] {

@@ -41,23 +41,27 @@ const (
 // Derived is a column that follows from another one, row by row.
 type Derived struct {
 	Name string // of the column: no input feeds it
-	From string // name of a timestamp column
+	From string // name of a timestamp column; for Offset where it is declared, of which there may be no column yet
 	Part Part
 }
 
-// Part is a part of an instant.
+// Part is a part of an instant, or of the text that it was written as.
 type Part uint8
 
-// The parts, in UTC.
+// The parts. Day and Hour are in UTC; Offset is known only where texts are read.
 const (
-	Day  Part = iota // a Date
-	Hour             // a String: 2026-11-30T08
+	Day    Part = iota // a Date
+	Hour               // a String: 2026-11-30T08
+	Offset             // an Int32: minutes that local time was ahead of UTC
 )
 
 // Type is the type of the derived column.
 func (d Derived) Type() Type {
-	if d.Part == Hour {
+	switch d.Part {
+	case Hour:
 		return Type{Kind: String}
+	case Offset:
+		return Type{Kind: Int32}
 	}
 	return Type{Kind: Date}
 }
@@ -93,7 +97,7 @@ func (r Rules) WithDefaults() Rules {
 // CheckDerived says which derived column of a table has no timestamp to follow.
 func (r Rules) CheckDerived(s *Schema) error {
 	for _, d := range r.Derived {
-		if !slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Name == d.From && f.Type.Kind == Timestamp }) {
+		if d.Part != Offset && !slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Name == d.From && f.Type.Kind == Timestamp }) {
 			return &PinError{Column: d.From, Is: "no timestamp", Want: "one that " + d.Name + " follows"}
 		}
 	}

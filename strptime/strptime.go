@@ -126,17 +126,30 @@ type parsed struct {
 // format has a zone and in local time otherwise. cut says that a fraction held more
 // than microseconds.
 func (f *Format) Parse(text []byte) (us int64, cut, ok bool) {
-	p := parsed{month: 1, day: 1}
-	for i := range f.steps {
-		if text, ok = p.step(&f.steps[i], text); !ok {
-			return 0, false, false
-		}
-	}
-	if len(text) > 0 {
+	p, ok := f.read(text)
+	if !ok {
 		return 0, false, false
 	}
 	us, ok = p.instant(f)
 	return us, p.cut, ok
+}
+
+// Offset reads the offset from UTC that a text says, in seconds: none where the format
+// has only seconds since 1970.
+func (f *Format) Offset(text []byte) (seconds int64, ok bool) {
+	p, ok := f.read(text)
+	return p.offset, ok && (f.has['z'] || f.has['Z'])
+}
+
+// read reads all of a text.
+func (f *Format) read(text []byte) (p parsed, ok bool) {
+	p = parsed{month: 1, day: 1}
+	for i := range f.steps {
+		if text, ok = p.step(&f.steps[i], text); !ok {
+			return p, false
+		}
+	}
+	return p, len(text) == 0
 }
 
 // step reads what one step says, and returns what follows it.
