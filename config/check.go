@@ -182,6 +182,9 @@ func (d *decoder) checkInput(p *Pipeline) {
 	if format != InputAuto && format != InputCSV && !reflect.DeepEqual(dialect, defaultCSV()) {
 		d.failAt("source.files.csv", "", forFormat)
 	}
+	if files.Limits.RecordBytes > 1<<30 {
+		d.failAt("source.files.limits.record_bytes", "", "must not be above 1GiB")
+	}
 	if clash := files.CSV.clash(); clash != "" {
 		d.failAt("source.files.csv", "", clash)
 	}

@@ -125,8 +125,9 @@ type Files struct {
 // ObjectLimits bound what an object may take. They do not follow the memory of a
 // machine, so that an object is good or too large wherever it is read.
 type ObjectLimits struct {
-	RecordBytes  Size  `yaml:"record_bytes"`  // of one record; default 8MiB
+	RecordBytes  Size  `yaml:"record_bytes"`  // of one record, up to 1GiB; default 8MiB
 	PageBytes    Size  `yaml:"page_bytes"`    // of a page of Parquet, a block of Avro or of a compression; default 256MiB
+	WindowBytes  Size  `yaml:"window_bytes"`  // that zstd looks back, held in memory; default 32MiB
 	Ratio        int64 `yaml:"ratio" min:"1"` // decoded bytes for each stored byte; default 1000
 	RatioFrom    Size  `yaml:"ratio_from"`    // decoded bytes from which on the ratio counts; default 1GiB
 	DecodedBytes Size  `yaml:"decoded_bytes"` // of one object; default 1TiB
@@ -267,7 +268,7 @@ func defaults() Pipeline {
 }
 
 func defaultLimits() ObjectLimits {
-	return ObjectLimits{RecordBytes: 8 << 20, PageBytes: 256 << 20, Ratio: 1000, RatioFrom: 1 << 30, DecodedBytes: 1 << 40}
+	return ObjectLimits{RecordBytes: 8 << 20, PageBytes: 256 << 20, WindowBytes: 32 << 20, Ratio: 1000, RatioFrom: 1 << 30, DecodedBytes: 1 << 40}
 }
 
 // defaultCSV is the dialect of a file that says nothing, but for the encoding,

@@ -49,7 +49,7 @@ func TestParse_MinimalFileHasEveryDefault(t *testing.T) {
 		"Source:{Files:{Path:/etc/batcher/in S3:{Endpoint: Region: PathStyle:<nil> CAFile: Profile: RoleARN: SSEKMSKey:} " +
 		"Include:[**] Exclude:[] TimePath: Relist:24h0m0s Start:earliest Format:auto Unnest: Encoding:utf-8 OnInvalidUTF8:reject Zone: " +
 		"CSV:{Delimiter:auto Header:auto Columns:[] Pad:false Quote:\" Escape: Comment: SkipLines:0 Trailing:auto Encoding:utf-8 Null:[] Decimal:. Thousands:} " +
-		"Lookback:72h0m0s Settle:{Auto:true Age:5s} OnChange:skip Limits:{RecordBytes:8388608 PageBytes:268435456 Ratio:1000 RatioFrom:1073741824 DecodedBytes:1099511627776} OnBroken:quarantine OnUnreadable:wait}} " +
+		"Lookback:72h0m0s Settle:{Auto:true Age:5s} OnChange:skip Limits:{RecordBytes:8388608 PageBytes:268435456 WindowBytes:33554432 Ratio:1000 RatioFrom:1073741824 DecodedBytes:1099511627776} OnBroken:quarantine OnUnreadable:wait}} " +
 		"Table:events Batch:{MaxBytes:1073741824 MaxRecords:5000000 MaxObjects:10000} RecordID:position " +
 		"Schema:{Contract:evolve Nested:{MaxDepth:4 MaxLeaves:128 MinRecords:100} Columns:[] OnlyListed:false Names:lower} " +
 		"EventTime:<nil> PartitionBy:[] DeadLetters:{Table:events_dead FailAbove:{Ratio:0.1 MinRecords:1000}} " +
@@ -89,7 +89,7 @@ parquet: {compression: snappy, target_file_bytes: 1TiB}
 	for _, want := range []string{
 		"Name:clicks-2 Store:s3://lake/prod S3:{Endpoint:http://minio:9000 Region:eu PathStyle:0x", "CAFile:/etc/batcher/tls/ca.pem Profile:ops RoleARN:arn SSEKMSKey:key}",
 		"Path:s3://raw/app S3:{Endpoint: Region:us", "Include:[**/*.ndjson] Exclude:[tmp/**] TimePath:*/{yyyy}/{MM}/{dd}/ Relist:1h30m0s Start:2026-11-01T00:00:00Z Format:ndjson",
-		"Lookback:1h30m0s Settle:{Auto:false Age:250ms} OnChange:fail Limits:{RecordBytes:8388608 PageBytes:268435456 Ratio:1000 RatioFrom:1073741824 DecodedBytes:1099511627776} OnBroken:fail OnUnreadable:quarantine", "Table:clicks Batch:{MaxBytes:500000 MaxRecords:7 MaxObjects:2}",
+		"Lookback:1h30m0s Settle:{Auto:false Age:250ms} OnChange:fail Limits:{RecordBytes:8388608 PageBytes:268435456 WindowBytes:33554432 Ratio:1000 RatioFrom:1073741824 DecodedBytes:1099511627776} OnBroken:fail OnUnreadable:quarantine", "Table:clicks Batch:{MaxBytes:500000 MaxRecords:7 MaxObjects:2}",
 		"Nested:{MaxDepth:1 MaxLeaves:1 MinRecords:2}", "Names:snake", "DeadLetters:{Table:bad FailAbove:{Ratio:0 MinRecords:0}}", "Parquet:{Compression:snappy TargetFileBytes:1099511627776}",
 	} {
 		if !strings.Contains(got, want) {
@@ -131,6 +131,7 @@ func TestParse_Errors(t *testing.T) {
 		"octal":              {head + "batch: {max_records: 014}\n", "p.yaml:6:22: batch.max_records: wants a whole number in plain digits"},
 		"hex":                {head + "batch: {max_records: 0x14}\n", "p.yaml:6:22: batch.max_records: wants a whole number in plain digits"},
 		"underscore":         {head + "batch: {max_records: 1_000}\n", "p.yaml:6:22: batch.max_records: wants a whole number in plain digits"},
+		"records too long":   {strings.Replace(head, "path: ./in", "path: ./in\n    limits: {record_bytes: 1025MiB}", 1), "p.yaml:6:28: source.files.limits.record_bytes: must not be above 1GiB"},
 		"zero":               {head + "batch: {max_records: 0}\n", "p.yaml:6:22: batch.max_records: must not be below 1"},
 		"size":               {head + "batch: {max_bytes: 1Gi}\n", "p.yaml:6:20: batch.max_bytes: wants a size like 128MiB: a whole number from 1 and B, KiB, MiB, GiB, TiB, KB, MB, GB or TB"},
 		"NaN":                {head + "dead_letters: {fail_above: {ratio: .nan}}\n", "p.yaml:6:36: dead_letters.fail_above.ratio: wants a number"},

@@ -28,14 +28,7 @@ const (
 	containerLZ4    = "lz4"
 )
 
-const (
-	storedBuffer = 64 << 10
-	// maxWindow is the largest zstd window accepted, all of which is held in memory
-	// while an object is read. Every level of the zstd command up to 20 needs no more,
-	// and most need 8 MiB at most; 21, 22 and --long do. It does not follow the memory
-	// of a machine, so that an object is good or broken wherever it is read.
-	maxWindow = 32 << 20
-)
+const storedBuffer = 64 << 10
 
 // container reads the decoded bytes of one object and guards them. One is
 // reused for many objects.
@@ -93,6 +86,9 @@ func (c *container) open(stop Stopper, name string, r io.Reader) error {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		c.kind, c.out = containerGzip, &c.gz
 		return c.wrap(c.gz.reset(c.buf))
+	case isLZ4(c.buf, name):
+		c.kind, c.out = containerLZ4, newLZ4(c.buf)
+		return nil
 	case isZstd(head):
 		c.kind = containerZstd
 		return c.openZstd()
@@ -110,9 +106,6 @@ func (c *container) open(stop Stopper, name string, r io.Reader) error {
 		c.kind = containerSnappy
 		c.out, err = c.xerial()
 		return c.wrap(err)
-	case bytes.HasPrefix(head, lz4Magic):
-		c.kind, c.out = containerLZ4, newLZ4(c.buf)
-		return nil
 	}
 	return c.openOther(name)
 }
@@ -177,15 +170,16 @@ func isSkippable(head []byte) bool {
 	return len(head) >= 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2a, 0x4d, 0x18})
 }
 
-// errPackAnew says what makes an object with a window too large a good one.
-var errPackAnew = errors.New("pack it anew without --long")
-
+// openZstd begins to read frames of zstd. The window of one is held in memory while it
+// is read. Every level of the zstd command up to 20 needs no more than the default, and
+// most need 8 MiB at most; 21, 22 and --long do.
 func (c *container) openZstd() error {
-	if window := zstdWindow(c.buf); window > maxWindow {
-		return c.broken(fmt.Sprintf("zstd with a window of %d bytes, more than %d", window, maxWindow), errPackAnew)
+	if window := zstdWindow(c.buf); window > uint64(c.limits.MaxWindow) {
+		return c.windowTooLarge(fmt.Sprintf("of %d bytes, ", window))
 	}
 	if c.zs == nil {
-		zs, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		zs, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(uint64(max(c.limits.MaxWindow, zstd.MinWindowSize))))
 		if err != nil {
 			return err
 		}
@@ -195,24 +189,38 @@ func (c *container) openZstd() error {
 	return c.wrap(c.zs.Reset(c.buf))
 }
 
+func (c *container) windowTooLarge(size string) error {
+	return c.tooLarge(fmt.Sprintf("zstd with a window %smore than %d", size, c.limits.MaxWindow), "window_bytes")
+}
+
 // zstdWindow is the window that the first frame with data asks for, or 0 where that
 // cannot be seen ahead: then the decoder finds out, and says less.
 func zstdWindow(buf *bufio.Reader) uint64 {
+	h, _ := firstFrame(buf)
+	if h.SingleSegment { // its window is all of its content
+		return h.FrameContentSize
+	}
+	return h.WindowSize
+}
+
+// firstFrame looks ahead for the first frame that is not skippable. It returns its
+// head as zstd has it, if it is one of zstd, and the first bytes of it; nil where the
+// skippable ones go on out of sight.
+func firstFrame(buf *bufio.Reader) (h zstd.Header, magic []byte) {
 	for at := 0; at+zstd.HeaderMaxSize <= storedBuffer; {
 		head, _ := buf.Peek(at + zstd.HeaderMaxSize) // a shorter object gives what it has
-		var h zstd.Header
-		if len(head) <= at || h.Decode(head[at:]) != nil {
-			return 0
+		if len(head) <= at {
+			return zstd.Header{}, []byte{}
 		}
-		if h.SingleSegment { // its window is all of its content
-			return h.FrameContentSize
+		if h = (zstd.Header{}); h.Decode(head[at:]) != nil {
+			return zstd.Header{}, head[at:]
 		}
 		if !h.Skippable {
-			return h.WindowSize
+			return h, head[at:]
 		}
 		at += h.HeaderSize + int(h.SkippableSize)
 	}
-	return 0
+	return zstd.Header{}, nil
 }
 
 // Read gives decoded bytes. Its errors are io.EOF, what the store said, and
@@ -250,6 +258,9 @@ func (c *container) wrap(err error) error {
 	}
 	if said := new(BrokenError); errors.As(err, &said) {
 		return said
+	}
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		return c.windowTooLarge("of ")
 	}
 	reason := "damaged " + c.kind
 	if errors.Is(err, io.ErrUnexpectedEOF) {

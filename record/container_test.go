@@ -148,11 +148,11 @@ func TestAWindowOfZstdHasABound(t *testing.T) {
 		rows   int64
 	}{
 		"all of 32 MiB is used":                     {window(t, 32<<20, all), "", 2 * int64(strings.Count(all, "\n"))},
-		"64 MiB":                                    {window(t, 64<<20, far(1<<20)), "zstd with a window of 67108864 bytes, more than 33554432", 0},
-		"128 MiB, as --long has it":                 {window(t, 128<<20, far(1<<20)), "zstd with a window of 134217728 bytes, more than 33554432", 0},
-		"64 MiB behind a skipped frame":             {skipped + window(t, 64<<20, far(1<<20)), "zstd with a window of 67108864 bytes, more than 33554432", 0},
-		"64 MiB behind another frame":               {good + window(t, 64<<20, far(1<<20)), "damaged zstd", 0},
-		"one segment of 1 TiB":                      {"\x28\xb5\x2f\xfd\xe0\x00\x00\x00\x00\x00\x01\x00\x00\x01\x00\x00", "zstd with a window of 1099511627776 bytes, more than 33554432", 0},
+		"64 MiB":                                    {window(t, 64<<20, far(1<<20)), "too large: zstd with a window of 67108864 bytes, more than 33554432 (source.files.limits.window_bytes)", 0},
+		"128 MiB, as --long has it":                 {window(t, 128<<20, far(1<<20)), "too large: zstd with a window of 134217728 bytes, more than 33554432 (source.files.limits.window_bytes)", 0},
+		"64 MiB behind a skipped frame":             {skipped + window(t, 64<<20, far(1<<20)), "too large: zstd with a window of 67108864 bytes, more than 33554432 (source.files.limits.window_bytes)", 0},
+		"64 MiB behind another frame":               {good + window(t, 64<<20, far(1<<20)), "too large: zstd with a window of more than 33554432 (source.files.limits.window_bytes)", 0},
+		"one segment of 1 TiB":                      {"\x28\xb5\x2f\xfd\xe0\x00\x00\x00\x00\x00\x01\x00\x00\x01\x00\x00", "too large: zstd with a window of 1099511627776 bytes, more than 33554432 (source.files.limits.window_bytes)", 0},
 		"skipped frames and nothing":                {skipped + skipped, "", 0},
 		"a skipped frame that is cut":               {skipped[:6], "truncated zstd", 0},
 		"skipped frames longer than the look ahead": {strings.Repeat(skipped, 10_000) + good, "", 1},
@@ -168,6 +168,21 @@ func TestAWindowOfZstdHasABound(t *testing.T) {
 				t.Errorf("got %v, want %s", err, c.reason)
 			}
 		})
+	}
+}
+
+// TestAWiderWindowOfZstdIsAllowed reads what is too large by default.
+func TestAWiderWindowOfZstdIsAllowed(t *testing.T) {
+	lines := "{\"a\":1}\n{\"a\":2}\n"
+	for name, c := range map[string]struct {
+		body string
+		rows int64
+	}{"first": {window(t, 64<<20, lines), 4}, "second": {zstded(t, lines) + window(t, 64<<20, lines), 6}} {
+		d := record.NewDecoder(record.Options{Format: ndjson, Table: schema.New(), Limits: record.Limits{MaxWindow: 64 << 20}})
+		got, err := d.Decode(context.Background(), record.Object{Source: "o"}, strings.NewReader(c.body))
+		if err != nil || got.Records != c.rows {
+			t.Errorf("%s: %d records, want %d, %v", name, got.Records, c.rows, err)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 // foreign are beginnings of what is packed and cannot be read.
 var foreign = map[string]string{
 	"\xfd7zXZ\x00": "xz", "PK\x03\x04": "zip", "PK\x05\x06": "zip", "PK\x07\x08": "zip", "7z\xbc\xaf\x27\x1c": "7z", "\x1f\x9d": "compress",
+	"\x5d\x00\x00":     "lzma",
 	"\x02\x21\x4c\x18": "lz4 in its legacy form", "LZIP\x01": "lzip", "\x89LZO\x00\r\n\x1a\n": "lzop", "Rar!\x1a\x07": "rar",
 }
 

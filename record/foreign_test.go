@@ -35,6 +35,7 @@ func TestWhatIsNotReadIsNamed(t *testing.T) {
 		"legacy.lz4":       {"\x02\x21\x4c\x18\x05\x00\x00\x00" + rest, "lz4 in its legacy form is not a compression that is read here"},
 		"legacy":           {"\x02\x21\x4c\x18\x05\x00\x00\x00" + rest, "lz4 in its legacy form is not"},
 		"a.csv.lzo":        {"\x89LZO\x00\r\n\x1a\n" + rest, "lzop is not"},
+		"a.csv.lzma":       {"\x5d\x00\x00\x80\x00\xff\xff\xff\xff\xff\xff\xff\xff\x00" + rest, "lzma is not"},
 		"a.csv.lz":         {"LZIP\x01" + rest, "lzip is not"},
 		"a.rar":            {"Rar!\x1a\x07\x01\x00" + rest, "rar is not"},
 		"empty.zip":        {"PK\x05\x06" + strings.Repeat("\x00", 18), "zip is not"},
@@ -89,6 +90,9 @@ func TestPackedAtTheEdges(t *testing.T) {
 		"padded.ndjson.gz":     {gzipped(t, "{\"a\":1}\n") + strings.Repeat("\x00", 1000), 1},
 		"members.ndjson.gz":    {gzipped(t, "", "{\"a\":1}\n", "", "{\"a\":2}\n", ""), 2},
 		"only skipped.csv.zst": {skip, 0},
+		"only skipped.csv.lz4": {skip, 0},
+		"skipped first.csv":    {skip + skip + lz4ed(t, csv) + skip + lz4ed(t, csv), 6},
+		"skipped far.csv.lz4":  {strings.Repeat(skip, 10_000) + lz4ed(t, csv), 3},
 	} {
 		d := record.NewDecoder(record.Options{Table: schema.New(), Format: record.Format{CSV: record.Dialect{Header: record.Numbered}}})
 		res, err := d.Decode(t.Context(), record.Object{Source: name}, strings.NewReader(c.body))

@@ -111,7 +111,7 @@ func TestHostileInputHasItsOutcome(t *testing.T) {
 		{"a bzip2 bomb", object, unbase64(bzip2Bomb), "too large: more than 1000 decoded bytes for each stored byte, counted from 4194304 on (source.files.limits.ratio)"},
 		{"a bomb in a bomb", object, gzipped(t, gzipped(t, bomb)), "broken: binary data, not text: gzip inside of another compression: unpack it once"},
 		{"zstd that demands a window of 32 MiB", object, window(t, 32<<20, lines), "2 rows: a:int64"},
-		{"zstd that demands a window of 64 MiB", object, window(t, 64<<20, lines), "broken: zstd with a window of 67108864 bytes, more than 33554432"},
+		{"zstd that demands a window of 64 MiB", object, window(t, 64<<20, lines), "too large: zstd with a window of 67108864 bytes, more than 33554432 (source.files.limits.window_bytes)"},
 	} {
 		s := look(t, &truth{key: c.input, name: c.name, body: c.body}, record.Options{Format: record.Format{Kind: record.Auto}, Limits: record.Limits{RatioFrom: 4 << 20}})
 		got := s.String()

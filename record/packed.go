@@ -236,6 +236,17 @@ type lz4Reader struct {
 	ended bool // the stored bytes ended inside of a frame
 }
 
+// isLZ4 knows frames of lz4, also behind some that are skippable; where these go on out
+// of sight, the name tells.
+func isLZ4(in *bufio.Reader, name string) bool {
+	head, _ := in.Peek(4)
+	if !isSkippable(head) {
+		return bytes.HasPrefix(head, lz4Magic)
+	}
+	_, frame := firstFrame(in)
+	return bytes.HasPrefix(frame, lz4Magic) || frame == nil && packedAs(name) == ".lz4"
+}
+
 func newLZ4(in *bufio.Reader) io.Reader {
 	l := &lz4Reader{in: in}
 	l.zr = lz4.NewReader(readerFunc(l.stored))

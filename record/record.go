@@ -115,6 +115,7 @@ type Limits struct {
 	BlockRows      int   // rows of a block; 65536
 	MaxColumns     int   // leaves of the table; what more keys hold is rescued; 2048
 	MaxPageBytes   int   // a page of Parquet, a block of Avro or of a compression; 256 MiB
+	MaxWindow      int64 // that zstd looks back; 32 MiB
 	MaxRatio       int64 // decoded bytes per stored byte; 1000
 	RatioFrom      int64 // decoded bytes of one object from which on the ratio counts; 1 GiB
 	MaxDecoded     int64 // decoded bytes of one object; 1 TiB
@@ -133,7 +134,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.BlockRows, 64<<10)
 	set(&l.MaxColumns, 2048)
 	set(&l.MaxPageBytes, 256<<20)
-	for v, d := range map[*int64]int64{&l.MaxRatio: 1000, &l.RatioFrom: 1 << 30, &l.MaxDecoded: 1 << 40} {
+	for v, d := range map[*int64]int64{&l.MaxRatio: 1000, &l.RatioFrom: 1 << 30, &l.MaxDecoded: 1 << 40, &l.MaxWindow: 32 << 20} {
 		if *v <= 0 {
 			*v = d
 		}

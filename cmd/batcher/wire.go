@@ -158,7 +158,7 @@ var contracts = map[config.Contract]schema.Contract{
 func limitsOf(cfg *config.Pipeline) record.Limits {
 	l := cfg.Source.Files.Limits
 	return record.Limits{
-		MaxRecordBytes: int(l.RecordBytes), MaxPageBytes: int(l.PageBytes), MaxRatio: l.Ratio, RatioFrom: int64(l.RatioFrom), MaxDecoded: int64(l.DecodedBytes),
+		MaxRecordBytes: int(l.RecordBytes), MaxPageBytes: int(l.PageBytes), MaxWindow: int64(l.WindowBytes), MaxRatio: l.Ratio, RatioFrom: int64(l.RatioFrom), MaxDecoded: int64(l.DecodedBytes),
 	}
 }
 
