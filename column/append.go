@@ -98,6 +98,12 @@ func (f *Filler) Bool(row int, rep, v uint8) {
 	f.Plain = append(f.Plain, v)
 }
 
+// Value appends a value of a top-level column in the form that it has in Plain.
+func (f *Filler) Value(row int, plain []byte) {
+	f.present(row, 0)
+	f.Vector.Plain = append(f.Vector.Plain, plain...)
+}
+
 // Int32 appends a value of an Int32 or Date column.
 func (f *Filler) Int32(row int, rep uint8, v int32) {
 	f.present(row, rep)

@@ -14,7 +14,7 @@ import (
 func Derive(b *Block, derived []schema.Derived) {
 	for _, d := range derived {
 		from, to := b.Column(d.From), b.Column(d.Name)
-		if d.Part == schema.Offset || from == nil || to == nil || from.Kind != schema.Timestamp || to.Kind != d.Type().Kind {
+		if d.Part == schema.Offset || d.Part == schema.FromKey || from == nil || to == nil || from.Kind != schema.Timestamp || to.Kind != d.Type().Kind {
 			continue
 		}
 		to.Def = append(to.Def[:0], from.Def...)

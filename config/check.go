@@ -217,6 +217,7 @@ func (d *decoder) checkColumns(p *Pipeline) {
 	}
 	d.checkEventTime(p)
 	d.checkTimes(p)
+	d.checkKeyColumns(p)
 	d.checkPartitions(p)
 	if p.Schema.OnlyListed && len(p.Pins()) == 0 {
 		d.failAt("schema.only_listed", "list columns under schema.columns", "must not be true where no column is listed")

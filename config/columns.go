@@ -122,9 +122,15 @@ var units = map[TimeUnit]schema.Unit{
 	UnitMicroseconds: schema.Microseconds, UnitNanoseconds: schema.Nanoseconds,
 }
 
-// Derived are the columns of UTC offsets, and those that partitions by day and hour add.
+// Derived are the columns from keys, those of UTC offsets, and those that partitions by
+// day and hour add.
 func (p *Pipeline) Derived() []schema.Derived {
 	var derived []schema.Derived
+	if keys := p.Source.Files.KeyColumns.Columns; keys != nil {
+		for _, c := range keys.Columns {
+			derived = append(derived, schema.Derived{Name: c.Name, From: "source.files.key_columns", Part: schema.FromKey, Of: c.Type})
+		}
+	}
 	for _, pin := range p.Pins() {
 		if pin.Offset != "" {
 			derived = append(derived, schema.Derived{Name: pin.Offset, From: p.columnOf(pin), Part: schema.Offset})
@@ -146,10 +152,12 @@ func (p *Pipeline) Derived() []schema.Derived {
 func (p *Pipeline) declared() map[string]schema.Type {
 	naming := p.Schema.Names.Naming()
 	types := map[string]schema.Type{}
-	for _, pin := range p.Pins() {
-		if pin.Offset != "" {
-			types[pin.Offset] = schema.Type{Kind: schema.Int32}
+	for _, derived := range p.Derived() {
+		if derived.Part == schema.FromKey || derived.Part == schema.Offset {
+			types[derived.Name] = derived.Type()
 		}
+	}
+	for _, pin := range p.Pins() {
 		if len(pin.Place) != 1 {
 			continue
 		}

@@ -98,6 +98,9 @@ type Files struct {
 	// OnInvalidUTF8 says what to do about text that is not UTF-8 once it is
 	// decoded. Default: reject.
 	OnInvalidUTF8 OnInvalidUTF8 `yaml:"on_invalid_utf8"`
+	// KeyColumns is a pattern that the keys of objects follow, with columns in it.
+	// Default: "", keys say nothing.
+	KeyColumns KeyColumns `yaml:"key_columns"`
 	// Zone is the time zone of times that say none. Default: "", they are text.
 	Zone Zone `yaml:"zone"`
 	// CSV is the dialect of CSV input.

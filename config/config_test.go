@@ -47,7 +47,7 @@ func TestParse_MinimalFileHasEveryDefault(t *testing.T) {
 	got := fmt.Sprintf("%+v", *p)
 	want := "{Name:events Store:/etc/batcher/lake S3:{Endpoint: Region: PathStyle:<nil> CAFile: Profile: RoleARN: SSEKMSKey:} " +
 		"Source:{Files:{Path:/etc/batcher/in S3:{Endpoint: Region: PathStyle:<nil> CAFile: Profile: RoleARN: SSEKMSKey:} " +
-		"Include:[**] Exclude:[] TimePath: Relist:24h0m0s Start:earliest Format:auto Unnest: Encoding:utf-8 OnInvalidUTF8:reject Zone: " +
+		"Include:[**] Exclude:[] TimePath: Relist:24h0m0s Start:earliest Format:auto Unnest: Encoding:utf-8 OnInvalidUTF8:reject KeyColumns: Zone: " +
 		"CSV:{Delimiter:auto Header:auto Columns:[] Pad:false Quote:\" Escape: Comment: SkipLines:0 Trailing:auto Encoding:utf-8 Null:[] Decimal:. Thousands:} " +
 		"Lookback:72h0m0s Settle:{Auto:true Age:5s} OnChange:skip Limits:{RecordBytes:8388608 PageBytes:268435456 WindowBytes:33554432 Ratio:1000 RatioFrom:1073741824 DecodedBytes:1099511627776} OnBroken:quarantine OnUnreadable:wait}} " +
 		"Table:events Batch:{MaxBytes:1073741824 MaxRecords:5000000 MaxObjects:10000} RecordID:position " +

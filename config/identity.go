@@ -86,6 +86,7 @@ type deciding struct {
 	PartitionBy []Partition   `json:",omitempty"`
 	Limits      *ObjectLimits `json:",omitempty"` // nil: the defaults
 	Zone        string        `json:",omitempty"` // of times without one
+	KeyColumns  string        `json:",omitempty"`
 	Rules       int           // of this program: readingRules
 }
 
@@ -159,6 +160,7 @@ func (p *Pipeline) deciding() deciding {
 		PartitionBy: p.PartitionBy,
 		Rules:       readingRules,
 		Zone:        files.Zone.String(),
+		KeyColumns:  files.KeyColumns.String(),
 	}
 	if files.Encoding != EncodingUTF8 {
 		d.Encoding = files.Encoding

@@ -102,11 +102,11 @@ func (t *try) room(objects []files.Object) int {
 // readable leaves out what an earlier try of the batch found not to be read: read
 // ahead and never asked for, it would keep others from being read ahead.
 func (t *try) readable(objects []files.Object) []files.Object {
-	if len(t.broken)+len(t.left)+len(t.unread.waiting) == 0 {
+	if len(t.broken)+len(t.left)+len(t.unread.waiting) == 0 && t.Rules.Key == nil {
 		return objects
 	}
 	return slices.DeleteFunc(slices.Clone(objects), func(o files.Object) bool {
-		return t.broken[o.Key] != nil || t.left[o.Key] || t.unread.waiting[o.Key] != nil
+		return t.broken[o.Key] != nil || t.left[o.Key] || t.unread.waiting[o.Key] != nil || Misnamed(t.Rules, o.Key) != nil
 	})
 }
 
@@ -158,6 +158,9 @@ func (t *try) object(ctx context.Context, fetch *fetcher, o files.Object) error 
 func (t *try) take(ctx context.Context, fetch *fetcher, o files.Object, in batch.Object) (opened bool, err error) {
 	if t.unread.lost >= patience {
 		ctx = object.Hurried(ctx)
+	}
+	if err := Misnamed(t.Rules, o.Key); err != nil {
+		return false, err
 	}
 	body, err := t.open(ctx, fetch, o)
 	if err != nil {

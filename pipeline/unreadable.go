@@ -12,6 +12,7 @@ import (
 
 	"batcher/object"
 	"batcher/record"
+	"batcher/schema"
 	"batcher/source"
 	"batcher/source/files"
 )
@@ -58,6 +59,9 @@ func (e *WaitingError) Error() string {
 		fmt.Fprintf(&b, "\n%q: %s", o.Key, o.Cause)
 		if o.Code != "" {
 			fmt.Fprintf(&b, " (%s)", o.Code)
+		}
+		if o.Cause == files.Misnamed {
+			fmt.Fprintf(&b, ": %s", o.Text)
 		}
 		if o.Cause == files.Differs {
 			fmt.Fprintf(&b, ": listed alike twice, but %s", o.Text)
@@ -218,6 +222,15 @@ func (r *run) plannedUnread(ctx context.Context, plan *files.Plan) error {
 			return err
 		}
 		r.wait(files.Object{Info: object.Info{Key: e.Key}}, e)
+	}
+	return nil
+}
+
+// Misnamed says why the key of an object does not give the columns that are taken from
+// keys; nil if it does.
+func Misnamed(rules schema.Rules, key string) *files.UnreadableError {
+	if err := record.CheckKey(rules, key); err != nil {
+		return &files.UnreadableError{Key: key, Cause: files.Misnamed, Err: err}
 	}
 	return nil
 }

@@ -38,6 +38,7 @@ type Decoder struct {
 	notes    notes
 
 	source, offset, rescued *column.Filler // reserved columns
+	keyed                   keyed          // columns from the keys of objects
 }
 
 // phase is what happens to the next record.
@@ -117,6 +118,9 @@ func (d *Decoder) rebuild() {
 	d.source = d.builder.fillers[schema.SourceID]
 	d.offset = d.builder.fillers[schema.OffsetID]
 	d.rescued = d.builder.fillers[schema.RescuedID]
+	if d.rules.Key != nil {
+		d.keyed.follow(&d.builder, d.current)
+	}
 }
 
 // emit makes a row or a dead letter of the record, unless it surprises.
@@ -232,6 +236,11 @@ func (d *Decoder) row(rec *record) error {
 	}
 	d.source.Bytes(d.rows, 0, rec.source)
 	d.offset.Int64(d.rows, 0, rec.pos)
+	if d.rules.Key != nil {
+		if err := d.keyed.row(d.rows, rec.source, d.rules); err != nil {
+			return err
+		}
+	}
 	if len(s.rescued) > 0 {
 		d.rescued.Bytes(d.rows, 0, s.rescued)
 	}

@@ -20,7 +20,7 @@ func (s *Sample) propose(opt Options) {
 	s.proposeEncoding(opt)
 	s.proposeTimes()
 	s.proposeNumbers(opt)
-	s.warnOfFolders()
+	s.proposeFolders(opt)
 	slices.SortFunc(s.Settings, func(a, b Setting) int { return cmp.Compare(a.Key, b.Key) })
 	s.warn()
 }

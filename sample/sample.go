@@ -4,7 +4,7 @@
 // Duty: pick objects, read them as a run under the same settings would, show
 // what comes out, and propose settings where a person knows more than the bytes
 // say: an envelope, the zone of times, how dates and numbers are written, the
-// encoding. Folders named like partitions it only warns of.
+// encoding, columns from folders named like partitions.
 //
 // Invariants: what it shows is what a run would commit of the same bytes; a
 // proposal is sure only where nothing in the sample speaks against it.
@@ -158,7 +158,7 @@ func (s *Sample) decode(ctx context.Context, src *files.Source, opt Options, lea
 		},
 	})
 	for _, o := range s.picked {
-		if err := s.object(ctx, d, src, o); err != nil {
+		if err := s.object(ctx, d, src, o, opt.Rules); err != nil {
 			return d.Schema(), err
 		}
 	}
@@ -176,7 +176,11 @@ func (s *Sample) decode(ctx context.Context, src *files.Source, opt Options, lea
 }
 
 // object reads the beginning of an object, and looks for an envelope in it.
-func (s *Sample) object(ctx context.Context, d *record.Decoder, src *files.Source, o files.Object) error {
+func (s *Sample) object(ctx context.Context, d *record.Decoder, src *files.Source, o files.Object, rules schema.Rules) error {
+	if err := record.CheckKey(rules, o.Key); err != nil {
+		s.broken = append(s.broken, err.Error())
+		return nil
+	}
 	body, err := src.Open(ctx, o)
 	if files.OutOfSight(err) {
 		return nil

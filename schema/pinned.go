@@ -235,7 +235,7 @@ func (r Rules) CheckPublished(published *Schema) error {
 			return &PinError{Column: d.Name, Is: "the column of a field", Want: "it as derived from " + d.From}
 		}
 		at := slices.IndexFunc(published.Fields, func(f Field) bool { return f.Name == d.Name })
-		if at >= 0 && published.Fields[at].Type.Kind != d.Type().Kind {
+		if at >= 0 && !sameForm(published.Fields[at].Type, d.Type()) {
 			return &PinError{Column: d.Name, Is: published.Fields[at].Type.String(), Want: d.Type().String()}
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"batcher/keypath"
+	"batcher/strptime"
 )
 
 // Rules say how a table may grow: how columns are named, what inference makes of
@@ -20,6 +23,7 @@ type Rules struct {
 	Contract   Contract       // what may become a column once the table has columns
 	Derived    []Derived      // columns that follow from others
 	Zone       *time.Location // of times without one, which are text where it is nil
+	Key        *KeyColumns    // columns from the keys of objects; nil: none. Derived has them, too
 
 	under  bool // Under was called
 	frozen bool // nothing but what is pinned may be added
@@ -38,21 +42,36 @@ const (
 	DiscardRow                   // either makes a dead letter of the record
 )
 
+// KeyColumns are columns whose values the keys of objects say.
+type KeyColumns struct {
+	Path    *keypath.Pattern
+	Columns []KeyColumn // one for each field of Path, in its order
+}
+
+// KeyColumn is one of them. Its type is one of plain values.
+type KeyColumn struct {
+	Name   string
+	Type   Type
+	Format *strptime.Format // of a Date or a Timestamp; nil: ISO 8601
+}
+
 // Derived is a column that follows from another one, row by row.
 type Derived struct {
 	Name string // of the column: no input feeds it
-	From string // name of a timestamp column; for Offset where it is declared, of which there may be no column yet
+	From string // name of a timestamp column; for Offset the place of one, for FromKey the setting
 	Part Part
+	Of   Type // of FromKey: the type
 }
 
-// Part is a part of an instant, or of the text that it was written as.
+// Part is a part of an instant, of the text that it was written as, or of a key.
 type Part uint8
 
-// The parts. Day and Hour are in UTC; Offset is known only where texts are read.
+// The parts. Day and Hour are in UTC; the others are known only where objects are read.
 const (
-	Day    Part = iota // a Date
-	Hour               // a String: 2026-11-30T08
-	Offset             // an Int32: minutes that local time was ahead of UTC
+	Day     Part = iota // a Date
+	Hour                // a String: 2026-11-30T08
+	Offset              // an Int32: minutes that local time was ahead of UTC
+	FromKey             // what the key of the object says, under Rules.Key
 )
 
 // Type is the type of the derived column.
@@ -62,6 +81,8 @@ func (d Derived) Type() Type {
 		return Type{Kind: String}
 	case Offset:
 		return Type{Kind: Int32}
+	case FromKey:
+		return d.Of
 	}
 	return Type{Kind: Date}
 }
@@ -97,7 +118,7 @@ func (r Rules) WithDefaults() Rules {
 // CheckDerived says which derived column of a table has no timestamp to follow.
 func (r Rules) CheckDerived(s *Schema) error {
 	for _, d := range r.Derived {
-		if d.Part != Offset && !slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Name == d.From && f.Type.Kind == Timestamp }) {
+		if (d.Part == Day || d.Part == Hour) && !slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Name == d.From && f.Type.Kind == Timestamp }) {
 			return &PinError{Column: d.From, Is: "no timestamp", Want: "one that " + d.Name + " follows"}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -93,6 +94,7 @@ var rules = []struct {
 }{
 	{waits(differs), exitUnavailable, "something between batcher and the source gives out other objects than it lists; batcher doctor says more"},
 	{waits(passes), exitTemporary, "all others are committed; a later run reads these once they can be read"},
+	{waits(misnamed), exitGap, "all others are committed; source.files.key_columns says how keys are written, and source.files.exclude leaves objects out"},
 	{waits(nil), exitGap, "all others are committed; restore or permit these, or leave them out with source.files.exclude, or set source.files.on_unreadable: quarantine"},
 	{isA[*panicError], exitBug, "please report it with the lines above; committed batches stand, and it is safe to run again"},
 	{isA[config.Errors], exitConfig, ""},
@@ -104,6 +106,7 @@ var rules = []struct {
 	{isA[*compact.ImplausibleError], exitDamaged, "batcher verify first; if the garbage is real, delete it by hand"},
 	{isA[*batch.BudgetError], exitBadRecords, "batcher run --accept-bad commits it once; dead_letters.fail_above sets the budget"},
 	{isA[*record.BrokenError], exitBadRecords, "source.files.on_broken: quarantine sets such an object aside"},
+	{isA[*record.KeyError], exitGap, "source.files.key_columns says how keys are written, and source.files.exclude leaves objects out"},
 	{isA[*files.GapError], exitGap, "--on-gap skip records the gap and goes on"},
 	{isA[*files.ChangedError], exitGap, "source.files.on_change: skip leaves changed objects alone and reports them, append and replace consume them"},
 	{isA[*pipeline.PartlyCoveredError], exitGap, "batcher show SEQ -o json prints the ranges of a manifest"},
@@ -155,6 +158,11 @@ func waits(also func(*pipeline.WaitingError) bool) func(error) bool {
 func archived(err error) bool {
 	u, ok := errors.AsType[*files.UnreadableError](err)
 	return ok && u.Cause == files.Archived
+}
+
+// misnamed says whether the keys alone are what is wrong with the objects.
+func misnamed(w *pipeline.WaitingError) bool {
+	return !slices.ContainsFunc(w.Objects, func(o pipeline.Unreadable) bool { return o.Cause != files.Misnamed })
 }
 
 func differs(w *pipeline.WaitingError) bool { return w.Differs }

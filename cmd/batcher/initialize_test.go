@@ -37,13 +37,32 @@ func TestInitOfEveryCase(t *testing.T) {
 	}
 }
 
-// TestInitOfFoldersNamedLikePartitions warns that no columns are made of them.
+// TestInitOfFoldersNamedLikePartitions makes columns of those that all objects have, and
+// warns of the others.
 func TestInitOfFoldersNamedLikePartitions(t *testing.T) {
-	w := newWorld(t, nil, "")
-	w.write("in/dt=2026-01-01/hour=1/a.json", `{"a":1}`+"\n")
-	w.write("in/dt=2026-01-02/hour=2/a.json", `{"a":2}`+"\n")
-	r := w.run("init", "-c", "first.yaml", "in")
-	if r.code != exitOK || !strings.Contains(r.stdout, "warning: folders are named like partitions (dt=, hour=)") {
-		t.Errorf("exit %d: %s%s", r.code, r.stdout, r.stderr)
+	for name, c := range map[string]struct {
+		keys []string
+		want string
+	}{
+		"alike":        {[]string{"dt=2026-01-01/hour=1/a.json", "dt=2026-01-02/hour=22/b/a.json"}, "source.files.key_columns: 'dt={dt:date}/hour={hour:int64}/**' (set)"},
+		"texts":        {[]string{"Day=20260101/hour=01/a.json", "Day=__HIVE_DEFAULT_PARTITION__/hour=02/a.json"}, "'Day={day:int64}/hour={hour}/**' (set)"},
+		"below others": {[]string{"x/dt=2026-01-01/a.json", "y/dt=2026-02-30/a.json"}, "'*/dt={dt}/**' (set)"},
+		"not alike":    {[]string{"dt=2026-01-01/a.json", "hour=2/a.json"}, "warning: folders are named like partitions (dt=, hour=)"},
+		"not all":      {[]string{"dt=2026-01-01/a.json", "a.json"}, "warning: folders are named like partitions (dt=)"},
+		"in part":      {[]string{"dt=2026-01-01/x=1/a.json", "dt=2026-01-01/y=1/a.json"}, "warning: folders are named like partitions (x=, y=)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil, "")
+			for _, key := range c.keys {
+				w.write("in/"+key, `{"a":1}`+"\n")
+			}
+			r := w.run("init", "-c", "first.yaml", "--set", "source.files.settle=0s", "in")
+			if r.code != exitOK || !strings.Contains(r.stdout, c.want) {
+				t.Errorf("exit %d: %s%s, want %s", r.code, r.stdout, r.stderr, c.want)
+			}
+			if r := w.run("run", "-c", "first.yaml"); r.code != exitOK {
+				t.Errorf("run: exit %d: %s", r.code, r.stderr)
+			}
+		})
 	}
 }

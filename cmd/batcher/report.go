@@ -58,7 +58,7 @@ const maxUnreadable = 1000
 // it again.
 type reportUnreadable struct {
 	Key   string `json:"key"`
-	Cause string `json:"cause"` // archived, denied, unavailable, torn, gone, differs, refused
+	Cause string `json:"cause"` // archived, denied, unavailable, torn, gone, differs, refused, misnamed
 	Code  string `json:"code"`  // the store's own word, such as InvalidObjectState
 }
 

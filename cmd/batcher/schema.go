@@ -133,7 +133,7 @@ func (r *rooms) widen(ctx context.Context, c *call, o schemaOptions) error {
 		return usageError("", "the columns of %s are always the same", name)
 	}
 	for _, d := range r.cfg.Derived() {
-		if d.From == string(o.Column) {
+		if d.From == string(o.Column) || d.Name == string(o.Column) {
 			return usageError("", "column %s follows from %s", d.Name, d.From)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"batcher/manifest"
 	"batcher/object"
+	"batcher/pipeline"
 	"batcher/source/files"
 )
 
@@ -142,7 +143,9 @@ func (r *rooms) unreadable(ctx context.Context, plan *files.Plan, newest time.Ti
 	for i := range passed {
 		slots <- struct{}{}
 		all.Go(func() {
-			causes[i] = r.source.Try(ctx, passed[i])
+			if causes[i] = pipeline.Misnamed(rulesOf(r.cfg), passed[i].Key); causes[i] == nil {
+				causes[i] = r.source.Try(ctx, passed[i])
+			}
 			<-slots
 		})
 	}

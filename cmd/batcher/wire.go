@@ -146,6 +146,7 @@ func rulesOf(cfg *config.Pipeline) schema.Rules {
 		Names: cfg.Schema.Names.Naming(), MaxDepth: int(n.MaxDepth), MaxLeaves: int(n.MaxLeaves), MinRecords: n.MinRecords,
 		Pins: cfg.Pins(), OnlyListed: cfg.Schema.OnlyListed, Contract: contracts[cfg.Schema.Contract],
 		Derived: cfg.Derived(), Zone: cfg.Source.Files.Zone.Location,
+		Key: cfg.Source.Files.KeyColumns.Columns,
 	}
 }
 

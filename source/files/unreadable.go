@@ -24,6 +24,7 @@ const (
 	Denied      Cause = "denied"      // the permission to read it is refused
 	Differs     Cause = "differs"     // listings agree with each other, and a read finds another object
 	Refused     Cause = "refused"     // the store will never hand it out as it was asked for
+	Misnamed    Cause = "misnamed"    // its key does not say what the pipeline file has keys say
 )
 
 // Passes says whether the cause may be gone without anybody's doing.
