@@ -43,9 +43,17 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Admit makes the probes that decide whether a store may be used, in short.
+// asNote makes a failure of a probe that a fit store may fail something to know.
+func (f Finding) asNote() Finding {
+	if f.Err != nil {
+		f.Note, f.Err = f.Why+" ("+f.Err.Error()+")", nil
+	}
+	return f
+}
+
+// Admit makes the probes that decide whether a store may be used.
 func Admit(ctx context.Context, store object.Store) ([]Finding, error) {
-	return probe(ctx, store, fitting(store, storetest.Admission()), scaled(store, storetest.Params{RaceKeys: 128, LargeKeys: 24, LargeTime: 3 * time.Second}))
+	return probe(ctx, store, fitting(store, storetest.Admission()), scaled(store), nil)
 }
 
 // fitting leaves out the races with large bodies where the size cannot matter: in a
@@ -58,9 +66,10 @@ func fitting(store object.Store, checks []storetest.Check) []storetest.Check {
 	return slices.DeleteFunc(checks, func(c storetest.Check) bool { return c.Name == "create-race-large" })
 }
 
-// scaled has a quarter of the keys raced for in a directory: each costs several syncs,
-// and link(2) is one step.
-func scaled(store object.Store, p storetest.Params) storetest.Params {
+// scaled are the sizes of the races. In a directory there are a quarter of the keys: each
+// costs several syncs, and link(2) is one step.
+func scaled(store object.Store) storetest.Params {
+	p := storetest.Params{RaceKeys: 128, LargeKeys: 24, LargeTime: 3 * time.Second}
 	if isDirectory(store) {
 		p.RaceKeys /= 4
 	}
@@ -73,9 +82,10 @@ func isDirectory(store object.Store) bool {
 	return is
 }
 
-// Doctor makes every probe at full size.
-func Doctor(ctx context.Context, store object.Store, log *slog.Logger) ([]Finding, error) {
-	findings, err := probe(ctx, store, fitting(store, storetest.All()), scaled(store, storetest.Params{RaceKeys: 256}))
+// Doctor makes every probe of a store. Each finding is reported as it
+// comes; report may be nil.
+func Doctor(ctx context.Context, store object.Store, log *slog.Logger, report func(Finding)) ([]Finding, error) {
+	findings, err := probe(ctx, store, fitting(store, storetest.Needed()), scaled(store), report)
 	if err != nil {
 		return findings, err
 	}
@@ -83,9 +93,27 @@ func Doctor(ctx context.Context, store object.Store, log *slog.Logger) ([]Findin
 	if err != nil {
 		return findings, err
 	}
-	findings = append(findings, own)
+	peculiar, err := probe(ctx, store, storetest.Peculiar(), storetest.Params{}, nil)
+	if err != nil {
+		return findings, err
+	}
+	rest := []Finding{own}
+	for _, f := range peculiar {
+		rest = append(rest, f.asNote())
+	}
 	remarks, err := inspect(ctx, store)
-	return append(findings, remarks...), err
+	for _, f := range append(rest, remarks...) {
+		tell(report, f)
+		findings = append(findings, f)
+	}
+	return findings, err
+}
+
+// tell reports a finding to who wants to know.
+func tell(report func(Finding), f Finding) {
+	if report != nil {
+		report(f)
+	}
 }
 
 // inspect gathers things to know that make no store unfit.
@@ -102,7 +130,7 @@ func inspect(ctx context.Context, store object.Store) ([]Finding, error) {
 	}
 	skew, err := clockSkew(ctx, store, time.Now())
 	if err != nil {
-		return findings, err
+		return append(findings, Finding{Name: "clock", Note: "could not be compared: " + err.Error()}), ctx.Err()
 	}
 	if skew.Abs() > maxSkew {
 		findings = append(findings, Finding{Name: "clock", Note: fmt.Sprintf(
@@ -134,32 +162,7 @@ func clockSkew(ctx context.Context, store object.Store, now time.Time) (time.Dur
 	return 0, nil
 }
 
-// Race is the probe that only several processes can make: launch starts them,
-// each of which tries to create the same keys below a prefix, and returns how
-// many won each key.
-func Race(ctx context.Context, store object.Store, launch func(ctx context.Context, prefix string) ([]int, error)) (Finding, error) {
-	f := Finding{Name: "create-race-of-processes", Why: "two processes both believe that they committed"}
-	prefix, err := probePrefix()
-	if err != nil {
-		return f, err
-	}
-	winners, err := launch(ctx, prefix)
-	if cleanErr := clean(context.WithoutCancel(ctx), store, prefix); cleanErr != nil {
-		f.Note = "probe objects could not be removed: " + cleanErr.Error()
-	}
-	if err != nil {
-		return f, err
-	}
-	for key, n := range winners {
-		if n != 1 {
-			f.Err = fmt.Errorf("key %d was created by %d of the processes, want exactly one", key, n)
-			break
-		}
-	}
-	return f, ctx.Err()
-}
-
-func probe(ctx context.Context, store object.Store, checks []storetest.Check, params storetest.Params) ([]Finding, error) {
+func probe(ctx context.Context, store object.Store, checks []storetest.Check, params storetest.Params, report func(Finding)) ([]Finding, error) {
 	prefix, err := probePrefix()
 	if err != nil {
 		return nil, err
@@ -174,6 +177,7 @@ func probe(ctx context.Context, store object.Store, checks []storetest.Check, pa
 			f.Note = "probe objects could not be removed: " + r.CleanUp.Error()
 		}
 		findings = append(findings, f)
+		tell(report, f)
 	})
 	return findings, ctx.Err()
 }

@@ -72,8 +72,28 @@ func (l *Log) once(ctx context.Context, key string, body []byte) ([]byte, error)
 		last = err
 		l.log.Debug("key not settled yet", "key", key, "try", try+1, "error", err)
 	}
-	return nil, fmt.Errorf("put %s: %w after %d tries: %w", key, ErrUnresolved, l.budget.Tries, last)
+	return nil, &unsettled{key: key, tries: l.budget.Tries, earlier: earlier, last: last}
 }
+
+// unsettled is an ErrUnresolved that names the cause first.
+type unsettled struct {
+	key     string
+	tries   int
+	earlier trace
+	last    error
+}
+
+// Error says whether anything may have been stored.
+func (e *unsettled) Error() string {
+	outcome := "nothing was stored"
+	if e.earlier == maybeStored {
+		outcome = ErrUnresolved.Error()
+	}
+	return fmt.Sprintf("%v (put %s: %s in %d tries)", e.last, e.key, outcome, e.tries)
+}
+
+// Unwrap returns ErrUnresolved and the last answer.
+func (e *unsettled) Unwrap() []error { return []error{ErrUnresolved, e.last} }
 
 // trace is what the tries so far may have left under a key.
 type trace uint8

@@ -16,8 +16,8 @@ import (
 // TestVersityIsAdmittedAndDiffersInTwoPlaces holds a server that is not MinIO to
 // every check of the suite. It keeps all that the protocol needs, and two
 // promises it does not keep, which no key that batcher writes depends on:
-//   - odd-keys: it lists a control character in a key as U+FFFD;
-//   - delete: in a bucket that keeps versions it takes a deleted key for one
+//   - control-keys: it lists a control character in a key as U+FFFD;
+//   - create-again: in a bucket that keeps versions it takes a deleted key for one
 //     that exists, and refuses to create it again.
 func TestVersityIsAdmittedAndDiffersInTwoPlaces(t *testing.T) {
 	localdev.Proof(t) // builds versitygw first
@@ -31,9 +31,9 @@ func TestVersityIsAdmittedAndDiffersInTwoPlaces(t *testing.T) {
 		params storetest.Params
 		fails  []string
 	}{
-		{"plain", s3store.Config{Bucket: "plain", Prefix: "some/prefix/"}, storetest.Params{ListObjects: 1100}, []string{"odd-keys"}},
-		{"versioned", s3store.Config{Bucket: "versioned"}, storetest.Params{RaceKeys: 20, LargeKeys: 4}, []string{"odd-keys", "delete"}},
-		{"crc32", s3store.Config{Bucket: "plain", Prefix: "crc", Checksums: s3store.CRC32}, storetest.Params{RaceKeys: 4, LargeKeys: 1}, []string{"odd-keys"}},
+		{"plain", s3store.Config{Bucket: "plain", Prefix: "some/prefix/"}, storetest.Params{ListObjects: 1100}, []string{"control-keys"}},
+		{"versioned", s3store.Config{Bucket: "versioned"}, storetest.Params{RaceKeys: 20, LargeKeys: 4}, []string{"control-keys", "create-again"}},
+		{"crc32", s3store.Config{Bucket: "plain", Prefix: "crc", Checksums: s3store.CRC32}, storetest.Params{RaceKeys: 4, LargeKeys: 1}, []string{"control-keys"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := open(t, s, c.cfg)

@@ -49,6 +49,13 @@ var (
 	ErrUnsupported = errors.New("unsupported by this store")
 )
 
+// Explained is an error whose text is the cause, a cure, and what was being done, for a
+// person who can do something about it. Whatever wraps it is shown after it.
+type Explained interface {
+	error
+	Explained()
+}
+
 // Info describes one object as a store listed, read or wrote it.
 type Info struct {
 	Key      string    // full key below the store's root

@@ -12,7 +12,7 @@ import (
 // completions are what each shell is to offer for a line, and what it is not to.
 var completions = []struct{ line, offers, not string }{
 	{"batcher ru", "run", "rewind"},
-	{"batcher doctor", "doctor", "doctor-racer"},
+	{"batcher doctor", "doctor", "dlq"},
 	{"batcher run --max-b", "--max-batches", "--memory"},
 	{"batcher run -o j", "json", "text"},
 	{"batcher ddl spa", "spark", "trino"},

@@ -55,8 +55,22 @@ type exitError struct {
 	Hint string // what to do about it; may be empty
 }
 
-// Error is the text of the error it holds.
-func (e *exitError) Error() string { return e.Err.Error() }
+// Error is the text of the error it holds, the cause first.
+func (e *exitError) Error() string { return causeFirst(e.Err) }
+
+// causeFirst is the text of an error, with what wraps an explained cause after it.
+func causeFirst(err error) string {
+	text := err.Error()
+	cause, ok := errors.AsType[object.Explained](err)
+	if !ok {
+		return text
+	}
+	before, after, found := strings.Cut(text, cause.Error())
+	if before = strings.TrimSuffix(before, ": "); !found || before == "" || strings.Contains(before, "\n") {
+		return text
+	}
+	return cause.Error() + after + " (" + before + ")"
+}
 
 // Unwrap returns the error it holds.
 func (e *exitError) Unwrap() error { return e.Err }

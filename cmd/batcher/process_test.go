@@ -292,7 +292,8 @@ func TestDoctorPassesOnMinIOAndRefusesAStoreThatIgnoresTheCondition(t *testing.T
 		t.Fatal(err)
 	}
 	file := "pipeline: doc\nstore: s3://misc/doctor\nsource: {files: {path: s3://misc/doctored}}\n"
-	if r := newWorld(t, s.Env(), file).run("doctor"); r.code != exitOK || strings.Contains(r.stdout, "FAIL") || !strings.Contains(r.stdout, "pass  create-race-of-processes") {
+	if r := newWorld(t, s.Env(), file).run("doctor"); r.code != exitOK || strings.Contains(r.stdout, "FAIL") || !strings.Contains(r.stdout, "store s3://misc/doctor\npass  reach\n") || !strings.Contains(r.stdout, "pass  create-race-large\n") ||
+		!strings.HasSuffix(r.stdout, "source s3://misc/doctored\npass  reach\npass  list\npass  read\npass  range\npass  pinned\n") {
 		t.Errorf("doctor on MinIO: exit %d: %s%s", r.code, r.stdout, r.stderr)
 	}
 	proxy := s.StripProxy()

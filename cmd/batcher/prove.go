@@ -11,7 +11,6 @@ import (
 	"batcher/commit"
 	"batcher/compact"
 	"batcher/config"
-	"batcher/object"
 )
 
 // verify is the verb verify.
@@ -162,81 +161,4 @@ func collect(ctx context.Context, c *call, o gcOptions) error {
 		text += fmt.Sprintf("of Delta logs, %s and %s are older than readers need, and %s of the table of batches\n", many(logs.Versions, "version"), many(logs.Checkpoints, "checkpoint"), many(logs.Files, "file"))
 	}
 	return printTo(c.Stdout, text)
-}
-
-// admit is the short probe before the first run on a root.
-func admit(ctx context.Context, store object.Store) error {
-	return judge(audit.Admit(ctx, store))
-}
-
-// judge turns what doctor found into an error with its exit code.
-func judge(findings []audit.Finding, err error) error {
-	if err != nil {
-		return err
-	}
-	for _, f := range findings {
-		if f.Err != nil {
-			return refuse(f)
-		}
-	}
-	return nil
-}
-
-// refuse is the error for a store that failed a probe. A store that cannot be
-// reached or refuses access is not one that breaks its promises.
-func refuse(f audit.Finding) error {
-	err := fmt.Errorf("the store cannot be used: %s: %w (%s)", f.Name, f.Err, f.Why)
-	if errors.Is(f.Err, object.ErrDenied) || errors.Is(f.Err, object.ErrUnknown) || errors.Is(f.Err, object.ErrConflict) {
-		return err
-	}
-	return &exitError{Code: exitUnavailable, Err: err, Hint: "batcher doctor shows every probe; docs/OPERATIONS.md lists stores that pass"}
-}
-
-// examine makes every probe of the store, and shows on a terminal that it is at work.
-func (r *rooms) examine(ctx context.Context, c *call) ([]audit.Finding, error) {
-	defer c.Progress.Watch(c.Logger, func() stage {
-		return stage{what: "doctor", done: object.RequestsOf(r.store).Sum(), unit: "request"}
-	})()
-	findings, err := audit.Doctor(ctx, r.store, c.Logger)
-	if err != nil || judge(findings, nil) != nil {
-		return findings, err
-	}
-	found, err := audit.Race(ctx, r.store, c.launchRace)
-	if err != nil {
-		return nil, fmt.Errorf("race of processes: %w", err)
-	}
-	return append(findings, found), nil
-}
-
-// doctor is the verb doctor.
-func doctor(ctx context.Context, c *call, _ doctorOptions) error {
-	r, err := open(ctx, c, wiring{})
-	if err != nil {
-		return err
-	}
-	findings, err := r.examine(ctx, c)
-	if err != nil {
-		return err
-	}
-	if c.Output == outputJSON {
-		if err := printJSON(c, findings); err != nil {
-			return err
-		}
-		return judge(findings, nil)
-	}
-	var b strings.Builder
-	for _, f := range findings {
-		switch {
-		case f.Err != nil:
-			fmt.Fprintf(&b, "%s  %s: %v\n      %s\n", c.Colors.in(red, "FAIL"), f.Name, f.Err, f.Why)
-		case f.Note != "":
-			fmt.Fprintf(&b, "%s  %s: %s\n", c.Colors.in(yellow, "note"), f.Name, f.Note)
-		default:
-			fmt.Fprintf(&b, "%s  %s\n", c.Colors.in(green, "pass"), f.Name)
-		}
-	}
-	if err := printTo(c.Stdout, b.String()); err != nil {
-		return err
-	}
-	return judge(findings, nil)
 }

@@ -48,7 +48,7 @@ func newShell(proc process, v verbs) *shell {
 			s.statusCommand(), s.historyCommand(), s.showCommand(), s.filesCommand(), s.headCommand(), s.ddlCommand(),
 			s.verifyCommand(), s.doctorCommand(), s.schemaCommand(), s.dlqCommand(), s.compactCommand(), s.publishCommand(), s.gcCommand(),
 			s.fenceCommand(), s.rewindCommand(), s.expireCommand(), s.adoptCommand(), s.dropCommand(),
-			s.versionCommand(), s.completionCommand(), s.helpCommand(), s.raceCommand(),
+			s.versionCommand(), s.completionCommand(), s.helpCommand(),
 		},
 		// Errors are returned, never printed or exited on by the library.
 		ExitErrHandler: func(*cli.Context, error) {},

@@ -15,10 +15,14 @@ import (
 // network is repeated within bounds; a conditional PUT never is, because commit
 // settles it.
 func openStore(ctx context.Context, at config.Location, how config.S3) (object.Store, error) {
+	return openPlace(ctx, at, how, retry.Default())
+}
+
+// openPlace is openStore with another policy.
+func openPlace(ctx context.Context, at config.Location, how config.S3, policy retry.Policy) (object.Store, error) {
 	if !at.IsS3() {
 		return filestore.New(at.Dir)
 	}
-	policy := retry.Default()
 	s, err := s3store.New(ctx, s3store.Config{
 		Bucket: at.Bucket, Prefix: at.Prefix,
 		Endpoint: string(how.Endpoint), Region: how.Region, Profile: how.Profile, RoleARN: how.RoleARN,

@@ -43,8 +43,24 @@ func (e *noLinkError) Unwrap() error { return e.err }
 // later" rather than a broken store. ErrUnknown would say that the object may
 // exist, which is not so. A failed sync is ErrUnknown whatever its cause.
 func classify(op operation, what string, err error) error {
+	if isAny(err, syscall.ENOSPC, syscall.EDQUOT) {
+		return &fullError{what, []error{sentinel(op, err), err}}
+	}
 	return fmt.Errorf("%s: %w: %w", what, sentinel(op, err), err)
 }
+
+// fullError says that the disk is full, and that before anything else: what is known of
+// the outcome is for the program.
+type fullError struct {
+	what string
+	errs []error
+}
+
+func (e *fullError) Error() string {
+	return fmt.Sprintf("the disk is full, or the quota used up: make room (%s: %v)", e.what, e.errs[1])
+}
+func (e *fullError) Unwrap() []error { return e.errs }
+func (e *fullError) Explained()      {}
 
 func sentinel(op operation, err error) error {
 	if _, ok := errors.AsType[*syncError](err); ok {

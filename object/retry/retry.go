@@ -100,13 +100,16 @@ func loop(ctx context.Context, p Policy, clock Clock, try func(context.Context) 
 		if !open || ctx.Err() != nil {
 			return err
 		}
+		if n >= most && n == 1 {
+			return err
+		}
 		if n >= most {
-			return fmt.Errorf("after %d tries: %w", n, err)
+			return fmt.Errorf("%w, after %d tries", err, n)
 		}
 		// Between half the pause and all of it, so that clients that failed
 		// together do not come back together.
 		if clock.Sleep(ctx, pause/2+time.Duration(clock.Random()*float64(pause)/2)) != nil {
-			return fmt.Errorf("stopped after %d tries (%w): %w", n, ctx.Err(), err)
+			return fmt.Errorf("%w, stopped after %d tries: %w", err, n, ctx.Err())
 		}
 		pause = min(2*pause, p.MaxPause)
 	}
@@ -132,8 +135,20 @@ func unanswered(ctx, limited context.Context, timeout time.Duration, err error) 
 	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		return err // an answer that came in time, or another trouble
 	}
-	return fmt.Errorf("no answer within %s (%s): %w", timeout, err.Error(), object.ErrUnknown)
+	return &lateError{timeout, err.Error()}
 }
+
+// lateError is an ErrUnknown that names the cause first.
+type lateError struct {
+	timeout time.Duration
+	text    string // of what the store said when its time was over
+}
+
+// Error implements error.
+func (e *lateError) Error() string { return fmt.Sprintf("%s, within %s", e.text, e.timeout) }
+
+// Unwrap returns object.ErrUnknown.
+func (e *lateError) Unwrap() error { return object.ErrUnknown }
 
 // retrying is a store without uploads.
 type retrying struct {

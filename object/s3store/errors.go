@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -45,22 +44,79 @@ func (e *credentialsError) Unwrap() error { return e.err }
 // fail wraps what the SDK returned with the sentinel that says what is known.
 // An answer counts even under a cancelled context; without an answer the
 // context's error is the reason, and a write may have happened.
-func fail(ctx context.Context, op operation, what string, err error) error {
+func (s *Store) fail(ctx context.Context, op operation, what string, err error) error {
 	status, code := answer(err)
 	if status == 0 && ctx.Err() != nil {
-		if op == putOp {
-			return fmt.Errorf("%s: %w: %w", what, object.ErrUnknown, ctx.Err())
+		return s.ended(ctx.Err(), op, what, err)
+	}
+	f := &failure{what: what, kind: sentinel(op, status, code), err: err}
+	_, credentials := errors.AsType[*credentialsError](err)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case certificate: // the handshake failed, so nothing was sent, and the next try will end the same
+		f.kind = object.ErrUnsupported
+		f.says = said{"the certificate of " + s.end.String() + " is not trusted (" + innermost(err) + ")", "ca_file names further authorities"}
+	case credentials && !transient(status):
+		f.kind = object.ErrDenied
+		f.says = noCredentials(err)
+	case status == 0:
+		f.says = s.unanswered(err)
+	default:
+		f.says = s.answered(op, status, code, err)
+		if id := requestID(err); id != "" && status != http.StatusNotFound {
+			f.what += ", request " + id
 		}
-		return fmt.Errorf("%s: %w", what, ctx.Err())
 	}
-	// The handshake failed, so nothing was sent, and the next try will end the same.
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return fmt.Errorf("%s: %w: its certificate is not trusted (ca_file names further authorities): %w", what, object.ErrUnsupported, err)
+	return f
+}
+
+// ended is the error for an end of the context, which came before any answer.
+func (s *Store) ended(end error, op operation, what string, err error) error {
+	f := &failure{what: what, kind: end, err: end, says: said{cause: end.Error()}}
+	if op == putOp {
+		f.kind = object.ErrUnknown
 	}
-	if _, ok := errors.AsType[*credentialsError](err); ok && !transient(status) {
-		return fmt.Errorf("%s: %w: %w", what, object.ErrDenied, err)
+	_, credentials := errors.AsType[*credentialsError](err)
+	switch {
+	case !errors.Is(end, context.DeadlineExceeded):
+	case credentials:
+		f.says = said{"no credentials were found in time", setCredentials}
+	default:
+		f.says = said{"cannot reach " + s.end.String() + " (no answer)", s.end.cure}
 	}
-	return fmt.Errorf("%s: %w: %w", what, sentinel(op, status, code), err)
+	return f
+}
+
+// failure is an error that names the cause first, then the cure, then what was being
+// done. What the SDK said of it is for errors.As.
+type failure struct {
+	what string
+	says said
+	kind error // the sentinel
+	err  error
+}
+
+// said is a cause and its cure, which may be empty.
+type said struct{ cause, cure string }
+
+// Error implements error.
+func (f *failure) Error() string {
+	text := f.says.cause
+	if f.says.cure != "" {
+		text += ": " + f.says.cure
+	}
+	return text + " (" + f.what + ")"
+}
+
+// Explained implements object.Explained.
+func (f *failure) Explained() {}
+
+// Unwrap returns the sentinel and what the SDK said.
+func (f *failure) Unwrap() []error {
+	if f.err == nil {
+		return []error{f.kind}
+	}
+	return []error{f.kind, f.err}
 }
 
 // answer returns the HTTP status and the error code of the service: 0 and ""

@@ -38,7 +38,7 @@ func (s *Store) Get(ctx context.Context, key string, opts object.GetOptions) (io
 		if status, _ := answer(err); status == http.StatusRequestedRangeNotSatisfiable {
 			return s.emptyRange(ctx, key, opts)
 		}
-		return nil, object.Info{}, fail(ctx, getOp, what, err)
+		return nil, object.Info{}, s.fail(ctx, getOp, what, err)
 	}
 	total, length, err := extent(opts, aws.ToString(out.ContentRange), out.ContentLength)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Store) emptyRange(ctx context.Context, key string, opts object.GetOptio
 	in := &s3.HeadObjectInput{Bucket: &s.bucket, Key: s.full(key)}
 	out, err := s.client.HeadObject(ctx, in)
 	if err != nil {
-		return nil, object.Info{}, fail(ctx, getOp, "get "+key, err)
+		return nil, object.Info{}, s.fail(ctx, getOp, "get "+key, err)
 	}
 	info := object.Info{
 		Key: key, Size: aws.ToInt64(out.ContentLength), ETag: spelled(out.ETag),

@@ -53,7 +53,7 @@ func (s *Store) ListPage(ctx context.Context, prefix string, depth object.Depth,
 	}
 	out, err := s.client.ListObjectsV2(ctx, in)
 	if err != nil {
-		return nil, "", fail(ctx, listOp, what, err)
+		return nil, "", s.fail(ctx, listOp, what, err)
 	}
 	page, err := s.entries(prefix, out)
 	if err != nil {

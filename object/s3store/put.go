@@ -36,7 +36,7 @@ func (s *Store) Put(ctx context.Context, key string, body []byte, cond object.Co
 	in.ChecksumCRC32 = s.checksum(body)
 	out, err := s.client.PutObject(ctx, in, s.payload)
 	if err != nil {
-		err = fail(ctx, putOp, what, err)
+		err = s.fail(ctx, putOp, what, err)
 		if cond == object.Always && errors.Is(err, object.ErrExists) {
 			return object.Info{}, fmt.Errorf("%s: 412 without a condition: %w", what, object.ErrUnsupported)
 		}
@@ -56,7 +56,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if err == nil {
 		return nil
 	}
-	if err = fail(ctx, deleteOp, what, err); errors.Is(err, object.ErrNotFound) {
+	if err = s.fail(ctx, deleteOp, what, err); errors.Is(err, object.ErrNotFound) {
 		return nil
 	}
 	return err

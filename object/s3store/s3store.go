@@ -34,6 +34,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
 
 	"batcher/object"
 )
@@ -90,6 +91,7 @@ type Store struct {
 	crc    bool // send CRC32 headers
 	retry  func(ctx context.Context, try func(context.Context) error) error
 	count  *counter
+	end    endpoint
 }
 
 var (
@@ -114,9 +116,9 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("open s3://%s: %w: %w", cfg.Bucket, object.ErrUnsupported, err)
 	}
 	if loaded.Region == "" && endpoint.amazon {
-		return nil, fmt.Errorf("open s3://%s: no region is set (AWS_REGION): %w", cfg.Bucket, object.ErrUnsupported)
+		return nil, &failure{what: "open s3://" + cfg.Bucket, says: said{"no region is set", "set AWS_REGION or s3.region"}, kind: object.ErrUnsupported}
 	}
-	s := &Store{bucket: cfg.Bucket, kmsKey: cfg.SSEKMSKey, retry: cfg.Retry, count: &counter{inner: loaded.HTTPClient}}
+	s := &Store{bucket: cfg.Bucket, kmsKey: cfg.SSEKMSKey, retry: cfg.Retry, count: &counter{inner: loaded.HTTPClient}, end: endpoint}
 	if trimmed := strings.Trim(cfg.Prefix, "/"); trimmed != "" {
 		s.prefix = trimmed + "/"
 	}
@@ -153,6 +155,7 @@ func load(ctx context.Context, cfg Config) (aws.Config, error) {
 	})
 	opts := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(client),
+		config.WithLogger(logging.Nop{}), // its warnings are of no use to whom the error tells the cause
 		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }),
 	}
 	if cfg.Region != "" {
@@ -185,19 +188,31 @@ func load(ctx context.Context, cfg Config) (aws.Config, error) {
 
 // endpoint is where requests go.
 type endpoint struct {
-	url    string // "" for AWS's own
-	amazon bool
+	url     string // "" for AWS's own
+	amazon  bool
+	region  string
+	setting string // that names it; "" for AWS's own
+	cure    string // if it cannot be reached
+}
+
+// String names it for people.
+func (e endpoint) String() string {
+	if e.url == "" {
+		return "Amazon S3 in " + e.region
+	}
+	return e.url
 }
 
 // effectiveEndpoint finds the endpoint in cfg, AWS_ENDPOINT_URL_S3,
 // AWS_ENDPOINT_URL or the profile, in this order.
 func effectiveEndpoint(cfg Config, loaded aws.Config) (endpoint, error) {
-	raw := cfg.Endpoint
+	raw, setting := cfg.Endpoint, "s3.endpoint"
 	if raw == "" {
 		raw = aws.ToString(s3.NewFromConfig(loaded).Options().BaseEndpoint)
+		setting = endpointSetting()
 	}
 	if raw == "" {
-		return endpoint{amazon: true}, nil
+		return endpoint{amazon: true, region: loaded.Region, cure: "check AWS_REGION or s3.region, and the network"}, nil
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -211,7 +226,17 @@ func effectiveEndpoint(cfg Config, loaded aws.Config) (endpoint, error) {
 	for _, domain := range []string{".amazonaws.com", ".amazonaws.com.cn", ".api.aws"} {
 		amazon = amazon || strings.HasSuffix(host, domain)
 	}
-	return endpoint{url: raw, amazon: amazon}, nil
+	return endpoint{url: raw, amazon: amazon, setting: setting, cure: "check " + setting}, nil
+}
+
+// endpointSetting is where an endpoint comes from that the pipeline file does not name.
+func endpointSetting() string {
+	for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} {
+		if os.Getenv(name) != "" {
+			return name
+		}
+	}
+	return "endpoint_url of the profile"
 }
 
 // String implements object.Store: "s3://bucket/prefix".

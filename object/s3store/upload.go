@@ -116,7 +116,7 @@ func (u *upload) begin() error {
 	return u.store.retry(u.ctx, func(ctx context.Context) error {
 		out, err := u.store.client.CreateMultipartUpload(ctx, in)
 		if err != nil {
-			return fail(ctx, putOp, u.what, err)
+			return u.store.fail(ctx, putOp, u.what, err)
 		}
 		u.id = out.UploadId
 		return nil
@@ -131,7 +131,7 @@ func (u *upload) sendPart(ctx context.Context, part []byte, slot *types.Complete
 		ChecksumCRC32: u.store.checksum(part),
 	}, u.store.payload)
 	if err != nil {
-		return fail(ctx, putOp, fmt.Sprintf("%s: part %d", u.what, *slot.PartNumber), err)
+		return u.store.fail(ctx, putOp, fmt.Sprintf("%s: part %d", u.what, *slot.PartNumber), err)
 	}
 	slot.ETag, slot.ChecksumCRC32 = out.ETag, out.ChecksumCRC32
 	return nil
@@ -182,7 +182,7 @@ func (u *upload) assemble(ctx context.Context) (object.Info, error) {
 		return object.Info{Key: u.key, Size: u.size, ETag: spelled(out.ETag), Version: version(out.VersionId)}, nil
 	}
 	if _, code := answer(err); code != "NoSuchUpload" {
-		return object.Info{}, fail(ctx, putOp, u.what, err)
+		return object.Info{}, u.store.fail(ctx, putOp, u.what, err)
 	}
 	head, headErr := u.store.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &u.store.bucket, Key: u.store.full(u.key)})
 	if headErr != nil || aws.ToInt64(head.ContentLength) != u.size {
@@ -214,5 +214,5 @@ func (u *upload) Abort(ctx context.Context) error {
 	if _, code := answer(err); err == nil || code == "NoSuchUpload" {
 		return nil
 	}
-	return fail(ctx, deleteOp, "abort "+u.what, err)
+	return u.store.fail(ctx, deleteOp, "abort "+u.what, err)
 }

@@ -86,10 +86,21 @@ type Result struct {
 	Requests object.Requests // what the check cost, clean-up included, if the store counts
 }
 
-// All returns every check: those of Admission first, then the conformance that
-// the rest of batcher relies on.
-func All() []Check {
+// All returns every check.
+func All() []Check { return slices.Concat(Needed(), Peculiar()) }
+
+// Needed returns what batcher relies on: the checks of Admission first, then the
+// conformance of the rest.
+func Needed() []Check {
 	return slices.Concat(Admission(), reading(), listing(), writing(), uploading())
+}
+
+// Peculiar returns checks that fit stores fail, and why that is worth knowing.
+func Peculiar() []Check {
+	return []Check{
+		{"control-keys", "objects with control characters in their keys are listed under other names: none that batcher writes, but a source may have some", controlKeys},
+		{"create-again", "a key that was deleted cannot be created again: after batcher drop a pipeline needs another name or place", createAgain},
+	}
 }
 
 // Run makes each check on its own folder below env.Prefix, reports it, and

@@ -165,6 +165,18 @@ func TestEveryCheckCanFail(t *testing.T) {
 			return s.Delete(ctx, key)
 		}}},
 		{"delete", "keeps the object", broken{delete: func(*memstore.Store, context.Context, string) error { return nil }}},
+		{"control-keys", "lists tabs as spaces", broken{list: func(s *memstore.Store, ctx context.Context, prefix string, depth object.Depth) iter.Seq2[object.Info, error] {
+			return filtered(s.List(ctx, prefix, depth), func(i *object.Info) bool {
+				i.Key = strings.ReplaceAll(i.Key, "\t", " ")
+				return true
+			})
+		}}},
+		{"create-again", "takes a deleted key for one that exists", broken{put: func(s *memstore.Store, ctx context.Context, key string, body []byte, cond object.Condition) (object.Info, error) {
+			if cond == object.IfAbsent && len(s.History(key)) > 0 {
+				return object.Info{}, object.ErrExists
+			}
+			return s.Put(ctx, key, body, cond)
+		}}},
 		{"upload", "keeps the caller's buffer", broken{upload: func(s *memstore.Store, _ context.Context, key string) (object.Upload, error) {
 			return &flawedUpload{store: s, key: key}, nil
 		}}},

@@ -35,10 +35,20 @@ func deletes(ctx context.Context, env Env) error {
 	if err := env.holds(ctx, "f/b", "f/b"); err != nil {
 		return fmt.Errorf("the neighbour of a deleted key: %w", err)
 	}
-	if _, err := env.put(ctx, "f/a", "again", object.IfAbsent); err != nil {
+	return nil
+}
+
+func createAgain(ctx context.Context, env Env) error {
+	if err := env.plant(ctx, "a"); err != nil {
+		return err
+	}
+	if err := env.Store.Delete(ctx, env.key("a")); err != nil {
+		return err
+	}
+	if _, err := env.put(ctx, "a", "again", object.IfAbsent); err != nil {
 		return fmt.Errorf("create after delete: %w", err)
 	}
-	return env.holds(ctx, "f/a", "again")
+	return env.holds(ctx, "a", "again")
 }
 
 func uploading() []Check {

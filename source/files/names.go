@@ -63,6 +63,9 @@ func (s *Source) ignores(key string) Why {
 	return ""
 }
 
+// Wants says whether a key is an input by its name and by the globs.
+func (s *Source) Wants(key string) bool { return s.ignores(key) == "" }
+
 // hidden says whether a name marks what lies under it as no input.
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
 
