@@ -82,6 +82,9 @@ func (c *csvReader) sniff() error {
 		}
 	}
 	c.cells = r.cells()
+	if c.dialect.Header == Numbered && r.empty {
+		from = 0
+	}
 	c.above = bytes.Count(head[:from], []byte{c.newline})
 	c.advance(from)
 	return nil

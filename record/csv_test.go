@@ -44,6 +44,7 @@ func TestD15_CSVHeaders(t *testing.T) {
 		"trailing delimiter":      {"a,b,\n1,x,\n", `{"a":1,"b":"x"}`, record.Dialect{}},
 		"one column":              {"a\n1\n\n2\n\n", "{\"a\":1}\n{\"a\":null}\n{\"a\":2}", record.Dialect{}},
 		"found to be none":        {"1,x\n2,y\n", `{"column_1":1,"column_2":"x"}` + "\n" + `{"column_1":2,"column_2":"y"}`, record.Dialect{}},
+		"found, after gaps":       {"\"\"\n7\n8\n", "{\"column_1\":null}\n{\"column_1\":7}\n{\"column_1\":8}", record.Dialect{}},
 		"declared":                {"1,x\n2,y\n", `{"n":1,"s":"x"}` + "\n" + `{"n":2,"s":"y"}`, record.Dialect{Columns: []string{"n", "s"}}},
 		"declared over a header":  {"a,b\n1,x\n", `{"n":1,"s":"x"}`, record.Dialect{Columns: []string{"n", "s"}, Header: record.Named}},
 	} {

@@ -3,6 +3,7 @@ package record
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"batcher/schema"
 )
@@ -78,8 +79,9 @@ func countKnown(cells []string, columns known) (known, of int) {
 	return known, of
 }
 
-// sort is what a cell looks like: a number, a date or a time, a bool, text, or
-// nothing.
+// sort is what a cell looks like: a number, or an identifier of digits; a date, a time
+// or what else has digits but no letters, such as 01/02/2024, 17:40, 10.0.0.1 and $5; a
+// bool; text; or nothing.
 func sort(cell string) schema.Class {
 	switch c := classOfCell([]byte(cell)); c {
 	case schema.SawWideInt, schema.SawDecimal, schema.SawFloat, schema.SawFraction, schema.SawHuge, schema.SawInfinite:
@@ -87,11 +89,14 @@ func sort(cell string) schema.Class {
 	case schema.SawTimestamp:
 		return schema.SawDate
 	case schema.SawText:
+		const digits = "0123456789"
 		switch {
-		case isLocalTime(cell):
-			return schema.SawDate
-		case hasDecimalComma(cell):
+		case !strings.ContainsAny(cell, digits):
+			return c
+		case strings.Trim(strings.TrimSpace(cell), "+"+digits) == "", hasDecimalComma(cell):
 			return schema.SawInt
+		case isLocalTime(cell), !strings.ContainsFunc(cell, unicode.IsLetter):
+			return schema.SawDate
 		}
 		return c
 	default:

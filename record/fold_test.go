@@ -92,7 +92,7 @@ func TestFold_HeadersOfCSV(t *testing.T) {
 		{"in one file, never both at once", "ID,id\n1,\n,2\n", "id:int64,id_2:int64", `{"id":null,"id_2":1} {"id":2,"id_2":null}`},
 		{"in one file, one without values", "ID,id\n1,\n2,\n|id\n3\n", "id:int64,id_2:int64", `{"id":null,"id_2":1} {"id":null,"id_2":2} {"id":3,"id_2":null}`},
 		{"twice and in two cases", "a,A,a\n1,2,3\n", "a:int64,a_2:int64,a_3:int64", `{"a":1,"a_2":2,"a_3":3}`},
-		{"nothing", ",\n1,2\n", "column_1:int64,column_2:int64", `{"column_1":1,"column_2":2}`},
+		{"nothing", ",\n1,2\n", "column_1:int64,column_2:int64", `{"column_1":null,"column_2":null} {"column_1":1,"column_2":2}`},
 		{"nothing, and what would be made up", ",column_1\n1,2\n", "column_1:int64,column_1_2:int64", `{"column_1":2,"column_1_2":1}`},
 		{"many", "a,a,a,a,a,a,a,a,a,a,a\n1,2,3,4,5,6,7,8,9,10,11\n", "a:int64,a_10:int64,a_11:int64,a_2:int64,a_3:int64,a_4:int64,a_5:int64,a_6:int64,a_7:int64,a_8:int64,a_9:int64", `{"a":1,"a_10":10,"a_11":11,"a_2":2,"a_3":3,"a_4":4,"a_5":5,"a_6":6,"a_7":7,"a_8":8,"a_9":9}`},
 	} {

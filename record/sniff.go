@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"batcher/schema"
 )
 
 // How a dialect is found out. All of it follows from the head of the object, at
@@ -29,6 +31,7 @@ func (d Dialect) sniff(head []byte) (best reading, from int) {
 	best = d.best(head[from:])
 	if d.Skip == 0 && from == 0 && d.Header != Numbered && len(d.Columns) == 0 {
 		skip := best.preamble()
+		best.empty = !slices.ContainsFunc(best.rows[:skip], func(row sniffedRow) bool { return row.wrong || row.filled() > 0 })
 		if best.rows = best.rows[skip:]; skip > 0 {
 			from += best.rows[0].from
 		}
@@ -88,9 +91,10 @@ type sniffedRow struct {
 type reading struct {
 	dialect Dialect
 	rows    []sniffedRow
-	width   int // cells that most rows have; where two are as many, those of the earlier row
-	times   int // rows that have as many
-	dirty   int // rows in which a cell holds a sign that could be a delimiter, and is no decimal comma
+	width   int  // cells that most rows have; where two are as many, those of the earlier row
+	empty   bool // the rows above the table have no value: they are records where there is no header
+	times   int  // rows that have as many
+	dirty   int  // rows in which a cell holds a sign that could be a delimiter, and is no decimal comma
 }
 
 // best cuts the head in every way that was not declared, and returns the reading
@@ -103,8 +107,8 @@ func (d Dialect) best(head []byte) reading {
 	var best reading
 	for i := range len(signs) {
 		d.Delimiter = signs[i]
-		if signs[i] == ':' && best.width > 1 {
-			break
+		if signs[i] == ':' && (best.width > 1 || i > 0 && sortBelow(best.rows, 0) == schema.SawDate) {
+			break // there is another one, or these are times of day
 		}
 		r := d.quoting(head)
 		if signs[i] == ':' && len(r.rows) > 0 && len(r.rows[0].cells) != r.width {
