@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"batcher/object"
@@ -45,15 +46,34 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 
 // asNote makes a failure of a probe that a fit store may fail something to know.
 func (f Finding) asNote() Finding {
-	if f.Err != nil {
+	switch {
+	case f.Err == nil:
+	case errors.Is(f.Err, object.ErrDenied), errors.Is(f.Err, object.ErrUnknown), errors.Is(f.Err, object.ErrConflict):
+		f.Note, f.Err = "could not be tried: "+f.Err.Error(), nil
+	default:
 		f.Note, f.Err = f.Why+" ("+f.Err.Error()+")", nil
 	}
 	return f
 }
 
-// Admit makes the probes that decide whether a store may be used.
+// Admit makes the probes that decide whether a store may be used. The races go on beside
+// all others, whose requests wait for one another: a first run waits for both.
 func Admit(ctx context.Context, store object.Store) ([]Finding, error) {
-	return probe(ctx, store, fitting(store, storetest.Admission()), scaled(store), nil)
+	var races, others []storetest.Check
+	for _, c := range fitting(store, storetest.Admission()) {
+		if storetest.IsRace(c) {
+			races = append(races, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	var raced []Finding
+	var failed error
+	var wg sync.WaitGroup
+	wg.Go(func() { raced, failed = probe(ctx, store, races, scaled(store), nil) })
+	findings, err := probe(ctx, store, others, scaled(store), nil)
+	wg.Wait()
+	return append(findings, raced...), errors.Join(err, failed)
 }
 
 // fitting leaves out the races with large bodies where the size cannot matter: in a
@@ -63,13 +83,13 @@ func fitting(store object.Store, checks []storetest.Check) []storetest.Check {
 	if !isDirectory(store) {
 		return checks
 	}
-	return slices.DeleteFunc(checks, func(c storetest.Check) bool { return c.Name == "create-race-large" })
+	return slices.DeleteFunc(checks, func(c storetest.Check) bool { return c.Name == storetest.LargeRace })
 }
 
 // scaled are the sizes of the races. In a directory there are a quarter of the keys: each
 // costs several syncs, and link(2) is one step.
 func scaled(store object.Store) storetest.Params {
-	p := storetest.Params{RaceKeys: 128, LargeKeys: 24, LargeTime: 3 * time.Second}
+	p := storetest.Params{RaceKeys: 128, LargeKeys: 24, LargeTime: 2 * time.Second}
 	if isDirectory(store) {
 		p.RaceKeys /= 4
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -105,5 +107,26 @@ func TestDoctorBeforeAnything(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Join(w.dir, "in")); err != nil || len(left) != 0 {
 		t.Errorf("the source has %v, %v", left, err)
+	}
+}
+
+// explained is an error with a cause for people.
+type explained struct{ text string }
+
+func (e *explained) Error() string { return e.text }
+func (e *explained) Explained()    {}
+
+// TestTheCauseComesFirst wraps an explained error, and others.
+func TestTheCauseComesFirst(t *testing.T) {
+	cause := &explained{"the disk is full: make room (put k)"}
+	for want, err := range map[string]error{
+		"the disk is full: make room (put k)":                                cause,
+		"the disk is full: make room (put k), after 6 tries (run: put hint)": fmt.Errorf("run: put hint: %w, after 6 tries", cause),
+		"put hint: not explained":                                            fmt.Errorf("put hint: %w", errors.New("not explained")),
+		"first line\nsecond: the disk is full: make room (put k)":            fmt.Errorf("first line\nsecond: %w", cause),
+	} {
+		if got := causeFirst(err); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

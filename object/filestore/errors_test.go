@@ -3,6 +3,7 @@ package filestore
 import (
 	"errors"
 	"io/fs"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -35,6 +36,10 @@ func TestSystemErrorsHaveOneMeaning(t *testing.T) {
 		err := classify(c.op, "test", &fs.PathError{Op: "op", Path: "p", Err: c.err})
 		if !errors.Is(err, c.want) || !errors.Is(err, c.err) {
 			t.Errorf("%v (%T) when %d: %v, want %v", c.err, c.err, c.op, err, c.want)
+		}
+		_, explained := errors.AsType[object.Explained](err)
+		if full := isAny(c.err, syscall.ENOSPC, syscall.EDQUOT); full != explained || full != strings.HasPrefix(err.Error(), "the disk is full") {
+			t.Errorf("%v: %v", c.err, err)
 		}
 	}
 }

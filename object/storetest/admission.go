@@ -8,14 +8,23 @@ import (
 	"batcher/object"
 )
 
+// The names of the races.
+const (
+	smallRace = "create-race"
+	LargeRace = "create-race-large" // with bodies of more than 5 MiB
+)
+
+// IsRace says whether a check keeps many requests going at a time.
+func IsRace(c Check) bool { return c.Name == smallRace || c.Name == LargeRace }
+
 // Admission returns the checks without which the commit protocol loses or
 // doubles data. A store that fails one of them must be refused.
 func Admission() []Check {
 	return []Check{
 		{"round-trip", "what is read is not what was written", roundTrip},
 		{"create-if-absent", "the store ignores the condition and overwrites: two runs both believe they committed", createIfAbsent},
-		{"create-race", "several racing creators are told that they won, or a loser cannot read who did", createRace},
-		{"create-race-large", "the same, where the store takes longer between its look and its write", createRaceLarge},
+		{smallRace, "several racing creators are told that they won, or a loser cannot read who did", createRace},
+		{LargeRace, "the same, where the store takes longer between its look and its write", createRaceLarge},
 		{"absent-is-not-found", "an absent key looks like something else, so the head of the chain cannot be found; on S3 grant s3:ListBucket", absentIsNotFound},
 		{"visible-at-once", "a key that was absent a moment ago stays invisible after it was written", visibleAtOnce},
 		{"overwrite", "an unconditional write does not replace, or a stale body is served", overwrite},
