@@ -104,6 +104,46 @@ func (f *Filler) Value(row int, plain []byte) {
 	f.Vector.Plain = append(f.Vector.Plain, plain...)
 }
 
+// Has says whether the row has a value, in a column outside of lists.
+func (f *Filler) Has(row int) bool { return len(f.Def) == row+1 && f.Def[row] == f.MaxDef }
+
+// Latest is the value of the latest row, which has one, in the form that it has in Plain.
+func (f *Filler) Latest() []byte { return f.Vector.Plain[f.plain:] }
+
+// JSON is the value of the latest row, which has one, as Cursor.AppendJSON has it.
+func (f *Filler) JSON(t schema.Type) []byte {
+	v := f.Latest()
+	if Width(f.Kind) == 0 {
+		v = v[4:]
+	}
+	return appendValue(nil, &t, v)
+}
+
+// Join moves values of another column of the same kind into the rows in which this one
+// has none, and empties the other. Neither is in a list, both cover the same rows, and
+// no row has a value in both.
+func (f *Filler) Join(o *Filler) {
+	if o.Values > 0 {
+		plain := make([]byte, 0, len(f.Vector.Plain)+len(o.Vector.Plain))
+		at, from := 0, 0
+		for row := range f.Def {
+			switch {
+			case f.Def[row] == f.MaxDef:
+				size := valueSize(&f.Vector, at)
+				plain = append(plain, f.Vector.Plain[at:at+size]...)
+				at += size
+			case o.Def[row] == o.MaxDef:
+				size := valueSize(&o.Vector, from)
+				plain = append(plain, o.Vector.Plain[from:from+size]...)
+				from += size
+				f.Def[row] = f.MaxDef
+			}
+		}
+		f.Vector.Plain, f.Values = plain, f.Values+o.Values
+	}
+	o.Reset()
+}
+
 // Int32 appends a value of an Int32 or Date column.
 func (f *Filler) Int32(row int, rep uint8, v int32) {
 	f.present(row, rep)

@@ -195,6 +195,7 @@ func (d *decoder) checkColumns(p *Pipeline) {
 	for i, c := range p.Schema.Columns {
 		at := fmt.Sprintf("schema.columns[%d]", i)
 		d.require(at+".path", at+".type")
+		d.checkPlacesOf(c, at)
 		if c.Default == nil || d.where[at+".type"] == nil {
 			continue
 		}
@@ -271,5 +272,22 @@ func (d *decoder) checkPartitions(p *Pipeline) {
 		} else {
 			seen[name] = true
 		}
+	}
+}
+
+// checkPlacesOf holds a column that several places feed to what can be joined: plain
+// values, one of each in a record.
+func (d *decoder) checkPlacesOf(c Column, at string) {
+	inList := func(f Field) bool { return slices.ContainsFunc(f.Place, func(s schema.Step) bool { return s.Element }) }
+	switch {
+	case len(c.Path) < 2:
+	case c.Type.Type.Kind.IsNested():
+		d.failAt(at+".path", "", "must be one place for a column that is "+c.Type.Type.Kind.String())
+	case slices.ContainsFunc(c.Path, inList):
+		d.failAt(at+".path", "", "must not have a place inside of a list among several")
+	case len(c.Path.home()) != 1:
+		d.failAt(at+".path", "the column is there", "must have a place that is no part of an object among several")
+	case c.Default != nil:
+		d.failAt(at+".default", "", "must not be given beside several places")
 	}
 }

@@ -24,6 +24,35 @@ func (f *Field) parse(text string) error {
 // String is the form of the file.
 func (f Field) String() string { return f.Place.String() }
 
+// Fields are places of the records: one, or a list, of which those before go first.
+type Fields []Field
+
+// home is the place where the column is: the first that is no part of an object, if
+// there are several.
+func (f Fields) home() schema.Place {
+	for _, at := range f {
+		if len(at.Place) == 1 {
+			return at.Place
+		}
+	}
+	if len(f) == 0 {
+		return nil
+	}
+	return f[0].Place
+}
+
+// several are the places, if they are more than one.
+func (f Fields) several() []schema.Place {
+	if len(f) < 2 {
+		return nil
+	}
+	out := make([]schema.Place, len(f))
+	for i, at := range f {
+		out[i] = at.Place
+	}
+	return out
+}
+
 // Unnest is the place of the array in an envelope, without []; "" if the
 // records are in no envelope.
 type Unnest struct{ Place schema.Place }
@@ -96,7 +125,7 @@ func (p *Pipeline) Pins() []schema.Pin {
 	pins := make([]schema.Pin, 0, len(p.Schema.Columns)+1)
 	at := -1
 	for i, c := range p.Schema.Columns {
-		pin := schema.Pin{Place: c.Path.Place, Type: c.Type.Type, Name: string(c.Name),
+		pin := schema.Pin{Place: c.Path.home(), Places: c.Path.several(), Type: c.Type.Type, Name: string(c.Name),
 			Format: c.Format.Format, Zone: c.Zone.Location, Offset: string(c.Offset), True: c.True, False: c.False}
 		if c.Default != nil {
 			pin.Default, _ = schema.ParseDefault(pin.Type, string(*c.Default)) // checked by Parse

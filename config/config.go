@@ -179,7 +179,7 @@ type Nested struct {
 
 // Column pins the type of one place of the records.
 type Column struct {
-	Path    Field      `yaml:"path"`    // e.g. price, detail.price, items[].price
+	Path    Fields     `yaml:"path"`    // e.g. price, detail.price, items[].price, or a list of places that feed the column
 	Type    ColumnType `yaml:"type"`    // logical type, e.g. json or decimal(18,2)
 	Name    ColumnName `yaml:"name"`    // of a top-level column; default: the key by Schema.Names
 	Default *Default   `yaml:"default"` // value of records without the key; nil: null

@@ -216,6 +216,12 @@ func keyPaths(t reflect.Type, key string) []string {
 }
 
 func (d *decoder) decodeList(n *yaml.Node, v reflect.Value, key string) {
+	if _, one := v.Addr().Interface().(*Fields); one && (n.Kind != yaml.SequenceNode || len(n.Content) == 0) {
+		list := make(Fields, 1)
+		d.decode(n, reflect.ValueOf(&list[0]).Elem(), key, "")
+		v.Set(reflect.ValueOf(list))
+		return
+	}
 	if n.Kind != yaml.SequenceNode {
 		d.fail(n, key, "", "wants a list like [a, b], found %s", describe(n))
 		return

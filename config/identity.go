@@ -110,6 +110,7 @@ func (p *Pipeline) Hash() string {
 // type that a column can have.
 type pinned struct {
 	Place   schema.Place
+	Places  []schema.Place `json:",omitempty"`
 	Type    string
 	Name    string      `json:",omitempty"`
 	Default string      `json:",omitempty"`
@@ -124,7 +125,7 @@ type pinned struct {
 func pinnedOf(pins []schema.Pin) []pinned {
 	out := make([]pinned, len(pins))
 	for i, p := range pins {
-		out[i] = pinned{Place: p.Place, Type: p.Type.String(), Name: p.Name, Default: p.Default, Unit: p.Unit, Offset: p.Offset, True: p.True, False: p.False}
+		out[i] = pinned{Place: p.Place, Places: p.Places, Type: p.Type.String(), Name: p.Name, Default: p.Default, Unit: p.Unit, Offset: p.Offset, True: p.True, False: p.False}
 		if p.Format != nil {
 			out[i].Format = p.Format.String()
 		}

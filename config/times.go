@@ -112,15 +112,17 @@ func (d *decoder) checkTimes(p *Pipeline) {
 // a row.
 func (d *decoder) checkOffset(p *Pipeline, i int) {
 	c, at := p.Schema.Columns[i], fmt.Sprintf("schema.columns[%d].offset", i)
-	if c.Offset == "" || len(c.Path.Place) == 0 {
+	if c.Offset == "" || len(c.Path.home()) == 0 {
 		return
 	}
-	event := p.EventTime != nil && slices.Equal(c.Path.Place, p.EventTime.Field.Place)
+	event := p.EventTime != nil && slices.Equal(c.Path.home(), p.EventTime.Field.Place)
 	switch {
 	case c.Type.Type.Kind != schema.Timestamp:
 		d.failAt(at, "", "must not be given for a column that is "+c.Type.Type.Kind.String())
-	case slices.ContainsFunc(c.Path.Place, func(s schema.Step) bool { return s.Element }):
+	case slices.ContainsFunc(c.Path.home(), func(s schema.Step) bool { return s.Element }):
 		d.failAt(at, "", "must not be given inside of a list: there are many times in one row")
+	case len(c.Path) > 1:
+		d.failAt(at, "", "must not be given beside several places")
 	case event && p.EventTime.Unit != UnitISO:
 		d.failAt(at, "", "must not be given for an event time in "+string(p.EventTime.Unit)+": numbers have no offset")
 	case slices.ContainsFunc(p.Pins(), func(pin schema.Pin) bool { return len(pin.Place) > 0 && p.columnOf(pin) == string(c.Offset) }):

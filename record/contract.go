@@ -54,12 +54,12 @@ func (s *scanner) member() {
 //
 // A key that was not asked for, because only pinned columns are, breaks no
 // contract. An instant whose fraction was cut, or a number that a double rounds, is
-// in its column and does not either.
+// in its column and does not either; nor does the value of a second place of one.
 func (s *scanner) settled(m *misfit, value []byte) bool {
 	s.fault.code = fine
 	contract := s.contract
 	switch {
-	case m.reason == precision:
+	case m.reason == precision, m.reason == secondPlace:
 		return false
 	case m.reason == unknownKey && !m.at.listed:
 		contract = schema.DiscardValue

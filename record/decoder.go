@@ -118,6 +118,7 @@ func (d *Decoder) rebuild() {
 	d.source = d.builder.fillers[schema.SourceID]
 	d.offset = d.builder.fillers[schema.OffsetID]
 	d.rescued = d.builder.fillers[schema.RescuedID]
+	d.scanner.choices = d.builder.choose()
 	if d.rules.Key != nil {
 		d.keyed.follow(&d.builder, d.current)
 	}
@@ -166,6 +167,9 @@ func (d *Decoder) carefully(rec *record) bool {
 // drop takes back what the row at hand appended.
 func (d *Decoder) drop() {
 	for _, c := range d.columns {
+		c.Drop(d.rows)
+	}
+	for _, c := range d.builder.fed {
 		c.Drop(d.rows)
 	}
 }
@@ -265,6 +269,7 @@ func (d *Decoder) emitBlock() error {
 	if d.rows == 0 {
 		return nil
 	}
+	d.joinPlaces()
 	b := &column.Block{Schema: d.current, Rows: d.rows, Columns: make([]*column.Vector, len(d.columns))}
 	for i, c := range d.columns {
 		c.Pad(d.rows)

@@ -23,6 +23,11 @@ func knownOf(table *schema.Schema, pins []schema.Pin) known {
 	}
 	for _, p := range pins {
 		k.add(p.Place[0].Key)
+		for _, place := range p.Places {
+			if len(place) == 1 {
+				k.add(place[0].Key)
+			}
+		}
 	}
 	return k
 }

@@ -110,7 +110,7 @@ type place struct {
 
 func (n *notes) added(a []schema.Added) { n.adds = append(n.adds, a...) }
 
-var reasons = [...]string{wrongType: "type", unknownKey: "unknown_key", precision: "precision"}
+var reasons = [...]string{wrongType: "type", unknownKey: "unknown_key", precision: "precision", secondPlace: "second_place"}
 
 // misfits counts what did not fit of a record that became a row.
 func (n *notes) misfits(s *scanner, rec *record) {
@@ -163,6 +163,8 @@ func cure(m Misfit, k schema.Kind, saw schema.Class) string {
 			return "pin the field under schema.columns to keep it"
 		}
 		return "pin the object as json, or raise the bounds under schema.nested"
+	case "second_place":
+		return "" // what the pin says decides
 	case "precision":
 		return fmt.Sprintf("batcher schema widen %s string", m.Column)
 	}

@@ -32,6 +32,9 @@ func (n *node) appendPath(dst []byte) []byte {
 	case schema.Map:
 		return appendKey(dst, []byte(n.parent.key))
 	}
+	if n.unlisted {
+		return appendKey(dst, []byte(n.name))
+	}
 	if len(dst) > 0 {
 		dst = append(dst, '.')
 	}

@@ -29,6 +29,7 @@ type scanner struct {
 	others   keySet          // paths of unknown keys, to find duplicates
 	path     []byte
 	naives   map[string]*naives // by column
+	choices  []choice           // columns that several places feed
 	serial   int64              // of the record at hand in the batch
 }
 
@@ -61,6 +62,7 @@ const (
 	wrongType reason = iota
 	unknownKey
 	precision
+	secondPlace // another place of the column has a value, too
 )
 
 // begin forgets the last record.
@@ -96,8 +98,11 @@ func (s *scanner) untaught() {
 	s.unused()
 }
 
-// end completes _rescued.
+// end completes the row and _rescued.
 func (s *scanner) end() {
+	if len(s.choices) > 0 {
+		s.settle()
+	}
 	if len(s.rescued) > 0 {
 		s.rescued = append(s.rescued, '}')
 	}

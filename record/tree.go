@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
 	"math"
 	"slices"
 
@@ -48,9 +49,10 @@ type node struct {
 	closed bool // no field may be added
 	filled bool // some field has a value where its key is missing
 
-	wide    bool // Int64: shape knows of values that are not exact in a double
-	blank   bool // None: a column of text, as long as nothing but blank cells comes
-	written bool // Decimal: of fractions that were written as text
+	wide     bool // Int64: shape knows of values that are not exact in a double
+	blank    bool // None: a column of text, as long as nothing but blank cells comes
+	unlisted bool // its values are in a column elsewhere, see places.go
+	written  bool // Decimal: of fractions that were written as text
 
 	elem    *node // List, Map: the element or value
 	index   int   // List: the element at hand
@@ -73,15 +75,16 @@ type builder struct {
 	leaves  []schema.Leaf
 	columns []*column.Filler
 	full    bool
-	pins    []pinnedNode    // of the tree
-	met     map[string]bool // places of pins of which some record had the key
+	pins    []pinnedNode              // of the tree
+	fed     map[string]*column.Filler // by place: of places that feed columns elsewhere
+	met     map[string]bool           // places of pins of which some record had the key
 }
 
 // pinnedNode is the node of a place that a pin declares.
 type pinnedNode struct {
 	*node
-	place  string
-	offset string // the column of its UTC offsets, or ""
+	pin   *schema.Pin
+	place string // of its places the one where the node is
 }
 
 // build returns the root for a schema and what was seen so far, and the columns
@@ -94,7 +97,7 @@ func (b *builder) build(s *schema.Schema, seen *schema.Shape) (*node, []*column.
 	b.fields(root, s.Fields, 0, pins)
 	root.closed = !b.room(root, pins) || len(root.fields) >= rootKeys(b.rules)
 	b.offsets(s)
-	root.leaves = b.columns
+	root.leaves = slices.AppendSeq(slices.Clip(b.columns), maps.Values(b.fed))
 	return root, b.columns
 }
 
@@ -102,7 +105,7 @@ func (b *builder) build(s *schema.Schema, seen *schema.Shape) (*node, []*column.
 func (b *builder) offsets(s *schema.Schema) {
 	for _, p := range b.pins {
 		for _, f := range s.Fields {
-			if f.Name == p.offset && f.Key == "" && f.Type.Kind == schema.Int32 && p.kind == schema.Timestamp {
+			if f.Name == p.pin.Offset && f.Key == "" && f.Type.Kind == schema.Int32 && p.kind == schema.Timestamp {
 				p.node.offset = b.fillers[f.ID]
 			}
 		}
@@ -125,6 +128,7 @@ func (b *builder) fields(n *node, fields []schema.Field, rep uint8, pins *schema
 			n.filled = n.filled || c.missing != nil
 		}
 	}
+	b.others(n, rep, pins)
 	for _, key := range n.shape.Keys() {
 		seen := n.shape.Field(key)
 		if _, known := n.byKey[key]; known || key == "" || seen.Saw() != 0 {
@@ -203,7 +207,7 @@ func (b *builder) node(parent *node, f schema.Field, seen *schema.Shape, rep uin
 	}
 	n.pinned = pins.Fixed()
 	if pin := pins.Declares(); pin != nil && !pin.Place[len(pin.Place)-1].Element {
-		b.pins = append(b.pins, pinnedNode{n, pin.Place.String(), pin.Offset})
+		b.pins = append(b.pins, pinnedNode{n, pin, pin.Place.String()})
 	}
 	n.sealed = parent.sealed || parent.kind == schema.Map
 	if text := pins.Default(); text != "" {
@@ -248,7 +252,7 @@ func (b *builder) meet() {
 			if b.met == nil {
 				b.met = map[string]bool{}
 			}
-			b.met[p.place] = true
+			b.met[p.pin.Place.String()] = true
 		}
 	}
 }
@@ -258,8 +262,8 @@ func (b *builder) unmet() []string {
 	b.meet()
 	var out []string
 	for _, p := range b.pins {
-		if !b.met[p.place] {
-			out = append(out, p.place)
+		if place := p.pin.Place.String(); !b.met[place] && !slices.Contains(out, place) {
+			out = append(out, place)
 		}
 	}
 	return out

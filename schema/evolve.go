@@ -224,6 +224,9 @@ func (r Rules) infer(at place, depth int) Type {
 	if s == nil {
 		s = &Shape{}
 	}
+	if at.pins.feeds != nil {
+		return Type{} // its values are in another column
+	}
 	kind := s.saw.Kind()
 	if at.pins.Fixed() {
 		kind = at.pins.kind

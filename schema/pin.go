@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,8 @@ import (
 // by the first batch that runs under the pin, whatever the records show there,
 // and stays null (or Default) where they show nothing.
 type Pin struct {
-	Place   Place
+	Place   Place            // where the column is
+	Places  []Place          // with Place: all that feed it, the one that goes first first; nil: Place alone
 	Type    Type             // a Struct without fields is an object whose fields are inferred
 	Name    string           // of a top-level column; "": what the naming makes of the key
 	Default string           // JSON scalar for records without the key; "": null. A null in the record stays null
@@ -144,13 +146,61 @@ func CheckPins(pins []Pin) (int, error) {
 			}
 			names[p.Offset] = true
 		}
-		for _, o := range pins[:i] {
-			if err := p.beside(o); err != nil {
-				return i, err
+		for at, place := range p.places() {
+			for _, o := range slices.Concat(pins[:i], Pin{Type: p.Type}.at(p.places()[:at])) {
+				for _, other := range o.places() {
+					if err := (Pin{Place: place, Type: p.Type}).beside(Pin{Place: other, Type: o.Type}); err != nil {
+						return i, err
+					}
+				}
 			}
 		}
 	}
 	return 0, nil
+}
+
+// places are all that feed the column, in order.
+func (p Pin) places() []Place {
+	if len(p.Places) == 0 {
+		return []Place{p.Place}
+	}
+	return p.Places
+}
+
+// at are pins like p at places.
+func (p Pin) at(places []Place) []Pin {
+	out := make([]Pin, len(places))
+	for i := range places {
+		out[i] = Pin{Place: places[i], Type: p.Type}
+	}
+	return out
+}
+
+// homed returns the pins with the column of those with several places where it is
+// published: a column keeps the key under which it came into the table.
+func homed(pins []Pin, published *Schema) []Pin {
+	if !slices.ContainsFunc(pins, func(p Pin) bool { return len(p.Places) > 1 }) {
+		return pins
+	}
+	out := slices.Clone(pins)
+	for i := range out {
+		out[i].home(published.Fields)
+	}
+	return out
+}
+
+// home moves the pin to the first of its places whose key is that of a field, exactly
+// or but for case.
+func (p *Pin) home(fields []Field) {
+	for _, form := range []func(string) string{func(key string) string { return key }, Fold} {
+		for _, place := range p.Places {
+			is := func(f Field) bool { return f.Key != "" && form(f.Key) == form(place[0].Key) }
+			if len(place) == 1 && slices.ContainsFunc(fields, is) {
+				p.Place = place
+				return
+			}
+		}
+	}
 }
 
 // beside says why two pins cannot stand together.

@@ -10,10 +10,12 @@ import (
 // it: the tree that Rules.Pinned makes of the pins. Its zero value says nothing.
 type Pinned struct {
 	pin     *Pin
-	kind    Kind // declared here or implied by pins below: Struct or List
-	typ     Type // declared, unless the fields of a struct or an element say it
-	listed  bool // keys without a pin are asked for here
-	open    bool // and become fields
+	feeds   *Pin  // the column that the place feeds is that of this pin, elsewhere
+	place   Place // then: the place
+	kind    Kind  // declared here or implied by pins below: Struct or List
+	typ     Type  // declared, unless the fields of a struct or an element say it
+	listed  bool  // keys without a pin are asked for here
+	open    bool  // and become fields
 	fields  map[string]*Pinned
 	element *Pinned
 }
@@ -23,16 +25,43 @@ func (r Rules) Pinned() *Pinned {
 	root := &Pinned{kind: Struct}
 	for i := range r.Pins {
 		p := &r.Pins[i]
-		at := root
-		for _, s := range p.Place {
-			at = at.step(s)
-		}
+		at := root.walk(p.Place)
 		at.pin = p
 		at.declare(p.Type)
+		for _, place := range p.Places {
+			if at := root.walk(place); at.pin != p {
+				at.feeds, at.place = p, place
+			}
+		}
 	}
 	root.inherit(!r.OnlyListed, r.frozen)
 	return root
 }
+
+// walk returns the place that steps lead to.
+func (p *Pinned) walk(place Place) *Pinned {
+	for _, s := range place {
+		p = p.step(s)
+	}
+	return p
+}
+
+// Others are the keys directly below that feed columns elsewhere, or have such keys
+// below them, sorted.
+func (p *Pinned) Others() []string {
+	var keys []string
+	for key, f := range p.fields {
+		if f.feeds != nil || len(f.Others()) > 0 {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Feeds is the pin whose column is elsewhere and fed from the place, with the place;
+// nil if there is none.
+func (p *Pinned) Feeds() (*Pin, Place) { return p.feeds, p.place }
 
 // step returns the place below, which it makes if need be.
 func (p *Pinned) step(s Step) *Pinned {
@@ -214,6 +243,7 @@ func (e *PinError) Error() string {
 // CheckPublished says which pin the published columns do not follow: types and
 // names do not change once they are published.
 func (r Rules) CheckPublished(published *Schema) error {
+	r.Pins = homed(r.Pins, published)
 	root := r.Pinned()
 	bound := root.Bind(published.Fields)
 	keyOf := map[string]string{}
@@ -250,6 +280,8 @@ func (r Rules) CheckPublished(published *Schema) error {
 // check holds a published type to the place.
 func (p *Pinned) check(t Type, path string) error {
 	switch {
+	case p.feeds != nil:
+		return &PinError{Column: path, Is: "a column of its own", Want: "another place of " + p.feeds.Place.String()}
 	case !p.Fixed():
 		return nil
 	case p.kind != t.Kind, p.kind == Map && !sameForm(p.typ, t), p.kind == Decimal && !sameForm(p.typ, t):

@@ -95,6 +95,7 @@ func (r Rules) Under(published *Schema) Rules {
 	}
 	r = r.WithDefaults()
 	r.under = true
+	r.Pins = homed(r.Pins, published)
 	if r.Contract != Evolving {
 		for _, f := range published.Fields {
 			r.frozen = r.frozen || f.ID > LastReserved && f.Key != ""
