@@ -82,3 +82,17 @@ func TestColumnsFromKeysOfManyObjects(t *testing.T) {
 		}
 	}
 }
+
+// TestColumnsFromKeysUnderAPublishedTable refuses a pattern under which a column would
+// be of another type, or that of a field.
+func TestColumnsFromKeysUnderAPublishedTable(t *testing.T) {
+	table := decode(t, record.Options{Rules: keyRules(t, "{a:int64}/*")}, input{"1/o", `{"n":1}`}).schema
+	for pattern, want := range map[string]bool{"{a:int64}/*": true, "{b}/*": true, "{a}/*": false, "{n}/*": false} {
+		rules := keyRules(t, pattern)
+		_, err := try(t, record.Options{Table: table, Rules: rules}, input{"2/o", `{"n":1}`})
+		var wrong *schema.PinError
+		if got := err == nil; got != want || !want && (!errors.As(err, &wrong) || rules.CheckPublished(table) == nil) {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+}

@@ -261,12 +261,8 @@ func (r Rules) CheckPublished(published *Schema) error {
 		}
 	}
 	for _, d := range r.Derived {
-		if key := keyOf[d.Name]; key != "" {
-			return &PinError{Column: d.Name, Is: "the column of a field", Want: "it as derived from " + d.From}
-		}
-		at := slices.IndexFunc(published.Fields, func(f Field) bool { return f.Name == d.Name })
-		if at >= 0 && !sameForm(published.Fields[at].Type, d.Type()) {
-			return &PinError{Column: d.Name, Is: published.Fields[at].Type.String(), Want: d.Type().String()}
+		if err := d.check(published); err != nil {
+			return err
 		}
 	}
 	for _, pin := range r.Pins {

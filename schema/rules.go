@@ -116,12 +116,30 @@ func (r Rules) WithDefaults() Rules {
 	return r
 }
 
-// CheckDerived says which derived column of a table has no timestamp to follow.
+// CheckDerived says which derived column of a table has no timestamp to follow, or is
+// published as something else.
 func (r Rules) CheckDerived(s *Schema) error {
 	for _, d := range r.Derived {
 		if (d.Part == Day || d.Part == Hour) && !slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Name == d.From && f.Type.Kind == Timestamp }) {
 			return &PinError{Column: d.From, Is: "no timestamp", Want: "one that " + d.Name + " follows"}
 		}
+		if err := d.check(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check holds the column, if there is one of the name, to what it derives from.
+func (d Derived) check(s *Schema) error {
+	at := slices.IndexFunc(s.Fields, func(f Field) bool { return f.Name == d.Name })
+	switch {
+	case at < 0:
+		return nil
+	case s.Fields[at].Key != "":
+		return &PinError{Column: d.Name, Is: "the column of a field", Want: "it as derived from " + d.From}
+	case !sameForm(s.Fields[at].Type, d.Type()):
+		return &PinError{Column: d.Name, Is: s.Fields[at].Type.String(), Want: d.Type().String()}
 	}
 	return nil
 }
