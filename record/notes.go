@@ -41,7 +41,7 @@ func (g *Guessed) add(source string) {
 type Misfit struct {
 	Column  string // names joined by ".", "[]" behind lists; of unknown keys the object around
 	Type    string // the column's type; "" for unknown keys
-	Reason  string // type | unknown_key | precision
+	Reason  string // type | unknown_key | precision | second_place
 	Dropped bool   // the values are kept nowhere
 	Count   int64
 	Example string // the first value as received, cut
@@ -164,7 +164,7 @@ func cure(m Misfit, k schema.Kind, saw schema.Class) string {
 		}
 		return "pin the object as json, or raise the bounds under schema.nested"
 	case "second_place":
-		return "" // what the pin says decides
+		return "another place of its pin goes first and has another value"
 	case "precision":
 		return fmt.Sprintf("batcher schema widen %s string", m.Column)
 	}

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 
 	"batcher/column"
 	"batcher/schema"
@@ -42,6 +43,7 @@ func (b *builder) others(n *node, rep uint8, pins *schema.Pinned) {
 func (b *builder) feed(n *node, pin *schema.Pin, at schema.Place) {
 	n.kind, n.precision, n.scale = pin.Type.Kind, int(pin.Type.Precision), int(pin.Type.Scale)
 	n.unit, n.reads, n.unlisted = pin.Unit, writtenOf(pin, b.rules.Zone), true
+	n.column = cmp.Or(pin.Name, b.rules.Names.Plain(pin.Place[0].Key))
 	place := at.String()
 	if b.fed[place] == nil {
 		if b.fed == nil {

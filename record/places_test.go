@@ -82,6 +82,10 @@ func TestSeveralPlacesOfCells(t *testing.T) {
 	if got := sortedKeys(t, users(out)); got != strings.ReplaceAll(want, "|", "\n") {
 		t.Errorf("%s, want %s", got, want)
 	}
+	misfit := out.notes.Misfits[0]
+	if misfit.Column != "b" || misfit.Reason != "second_place" || misfit.Count != 1 || misfit.Example != "5" || !strings.Contains(misfit.Cure, "goes first") {
+		t.Errorf("%+v", misfit)
+	}
 	if len(out.notes.Unmet) != 0 {
 		t.Errorf("unmet: %v", out.notes.Unmet)
 	}
