@@ -209,7 +209,9 @@ func (c *csvReader) next(rec *record) error {
 // give gives up a row and what ends it.
 func (c *csvReader) give(size int) {
 	c.advance(size)
-	c.fed = c.buf[c.start-1] == '\n'
+	if c.either {
+		c.fed = c.buf[c.start-1] == '\n'
+	}
 }
 
 // lone says whether a blank line is a row: one without a value, in a table of one
@@ -230,7 +232,7 @@ func (c *csvReader) lone(line []byte, size int) (bool, error) {
 func (c *csvReader) whole(rec *record) bool {
 	text := c.rest()
 	text = text[:min(len(text), c.max+2)] // with either end of a line
-	end, ends := c.by.hand.cut(text, &c.dialect, int(c.newline))
+	end, ends := c.by.hand.cut(text, &c.dialect, c.dialect.ends())
 	raw := c.by.hand.text
 	if c.by.cut = ends && fits(raw, c.max) && !c.dialect.blank(raw); !c.by.cut {
 		return false
@@ -247,7 +249,7 @@ func (c *csvReader) whole(rec *record) bool {
 func (c *csvReader) quoted(rec *record, line, size int) (whole int, err error) {
 	for {
 		text := c.rest()[:min(len(c.rest()), c.max+2)]
-		end, ends := c.by.hand.cut(text, &c.dialect, int(c.newline))
+		end, ends := c.by.hand.cut(text, &c.dialect, c.dialect.ends())
 		switch {
 		case ends && fits(text[:end-1], c.max):
 			rec.raw = text[:end-1]

@@ -67,6 +67,14 @@ func (d Dialect) withDefaults() Dialect {
 	return d
 }
 
+// ends is what ends a row, as row.cut takes it.
+func (d *Dialect) ends() int {
+	if d.newline == '\r' {
+		return either
+	}
+	return int(d.newline)
+}
+
 // blank says whether a line is no row: nothing stands there, or a comment.
 func (d *Dialect) blank(line []byte) bool {
 	return len(withoutEnds(line)) == 0 || d.Comment != 0 && line[0] == d.Comment

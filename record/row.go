@@ -29,32 +29,20 @@ const (
 	escaped             // between quotes, with quotes or escapes in it
 )
 
-// noNewline lets a row go on to the end of its text.
-const noNewline = -1
+// What ends a row besides a newline: nothing but the end of its text, or a carriage
+// return or a line feed.
+const (
+	noNewline = -1
+	either    = 256
+)
 
 // cut finds the row at the head of text: it ends at the first newline that no
 // quotes enclose, or else with the text. cut returns how long the row is, newline
 // included, and whether there is one; inside of quotes that do not end, end is -1.
-// Where a carriage return ends rows, so does a line feed.
 func (r *row) cut(text []byte, d *Dialect, newline int) (end int, ends bool) {
-	end, ends = r.cutAt(text, d, newline)
-	if newline != '\r' {
-		return end, ends
+	if newline == either {
+		return r.cutEither(text, d)
 	}
-	if end >= 0 {
-		text = text[:end]
-	}
-	if bytes.IndexByte(text, '\n') < 0 {
-		return end, ends
-	}
-	if sooner, ends := r.cutAt(text, d, '\n'); ends {
-		return sooner, true
-	}
-	return r.cutAt(text, d, newline)
-}
-
-// cutAt finds the row that ends at one sign.
-func (r *row) cutAt(text []byte, d *Dialect, newline int) (end int, ends bool) {
 	r.cells, r.wrong = r.cells[:0], fault{}
 	signs := d.signs(newline)
 	from := 0 // where the cell at hand begins
@@ -93,6 +81,22 @@ func (r *row) cutAt(text []byte, d *Dialect, newline int) (end int, ends bool) {
 	}
 	r.last(text, from)
 	return len(text), false
+}
+
+// cutEither finds the row that ends at the first of a carriage return and a line feed.
+func (r *row) cutEither(text []byte, d *Dialect) (end int, ends bool) {
+	end, ends = r.cut(text, d, '\r')
+	before := text
+	if end >= 0 {
+		before = text[:end]
+	}
+	if bytes.IndexByte(before, '\n') < 0 {
+		return end, ends
+	}
+	if sooner, ends := r.cut(before, d, '\n'); ends {
+		return sooner, true
+	}
+	return r.cut(text, d, '\r')
 }
 
 // last completes a row whose last cell, without quotes, begins at from.

@@ -152,7 +152,7 @@ func (d Dialect) read(head []byte) reading {
 	var at row
 	gap := false
 	for pos := 0; pos < len(head) && len(r.rows) < sniffed; {
-		end, _ := at.cut(head[pos:], &d, int(d.newline))
+		end, _ := at.cut(head[pos:], &d, d.ends())
 		if end < 0 {
 			break
 		}
