@@ -19,6 +19,19 @@ type choice struct {
 	nodes []*node // the one that goes first first; nil where the tree has none
 }
 
+// homesOf are the types that columns of pins with several places have in a schema. A
+// table that is read again may have been published with another one than the pin's.
+func homesOf(s *schema.Schema, pins *schema.Pinned) map[*schema.Pin]schema.Type {
+	homes := map[*schema.Pin]schema.Type{}
+	bound := pins.Bind(s.Fields)
+	for _, f := range s.Fields {
+		if pin := bound.Of(f.Key).Declares(); pin != nil && len(pin.Places) > 1 && f.Key != "" && !f.Type.Kind.IsNested() {
+			homes[pin] = f.Type
+		}
+	}
+	return homes
+}
+
 // others adds to a struct the keys below it that feed columns elsewhere, and the
 // structs around such keys that are no columns.
 func (b *builder) others(n *node, rep uint8, pins *schema.Pinned) {
@@ -28,7 +41,11 @@ func (b *builder) others(n *node, rep uint8, pins *schema.Pinned) {
 		}
 		below := pins.Field(key)
 		c := &node{name: key, column: join(n, key), parent: n, shape: n.shape.Field(key), fixed: true, pinned: true, wide: true, depth: n.depth + 1, def: n.def + 1}
-		if pin, place := below.Feeds(); pin != nil {
+		pin, place := below.Feeds()
+		if pin != nil {
+			if b.homes[pin].Kind == schema.None {
+				continue // there is no column to feed
+			}
 			b.feed(c, pin, place)
 		} else {
 			c.kind = schema.Struct
@@ -41,7 +58,8 @@ func (b *builder) others(n *node, rep uint8, pins *schema.Pinned) {
 
 // feed makes of a node one that feeds the column of a pin.
 func (b *builder) feed(n *node, pin *schema.Pin, at schema.Place) {
-	n.kind, n.precision, n.scale = pin.Type.Kind, int(pin.Type.Precision), int(pin.Type.Scale)
+	t := b.homes[pin]
+	n.kind, n.precision, n.scale = t.Kind, int(t.Precision), int(t.Scale)
 	n.unit, n.reads, n.unlisted = pin.Unit, writtenOf(pin, b.rules.Zone), true
 	n.column = cmp.Or(pin.Name, b.rules.Names.Plain(pin.Place[0].Key))
 	place := at.String()
@@ -49,7 +67,7 @@ func (b *builder) feed(n *node, pin *schema.Pin, at schema.Place) {
 		if b.fed == nil {
 			b.fed = map[string]*column.Filler{}
 		}
-		b.fed[place] = column.NewFiller(schema.Leaf{Field: schema.Field{Type: pin.Type}, MaxDef: n.def})
+		b.fed[place] = column.NewFiller(schema.Leaf{Field: schema.Field{Type: t}, MaxDef: n.def})
 	}
 	n.leaf = b.fed[place]
 	n.leaves = []*column.Filler{n.leaf}
@@ -64,7 +82,7 @@ func (b *builder) choose() []choice {
 		if len(pin.Places) < 2 {
 			continue
 		}
-		c := choice{typ: pin.Type, nodes: make([]*node, len(pin.Places))}
+		c := choice{typ: b.homes[pin], nodes: make([]*node, len(pin.Places))}
 		for at, place := range pin.Places {
 			for _, p := range b.pins {
 				if p.pin == pin && p.place == place.String() {

@@ -99,3 +99,22 @@ func TestSeveralPlacesOfCells(t *testing.T) {
 		t.Errorf("unmet: %s", got)
 	}
 }
+
+// TestSeveralPlacesUnderAnEarlierType reads a table again as it was published, under a pin
+// that was changed since: the column has the type that it had.
+func TestSeveralPlacesUnderAnEarlierType(t *testing.T) {
+	body := `{"a":1}` + "\n" + `{"b":2}` + "\n" + `{"b":"x"}` + "\n" + `{"a":3,"b":4}`
+	first := several(t, "int64", "a", "a", "b")
+	out := decode(t, record.Options{Rules: first}, input{"o", body})
+	for _, typ := range []string{"string", "bool", "decimal(38,4)", "timestamp", "int32"} {
+		again := decode(t, record.Options{Table: out.schema, Rules: several(t, typ, "a", "a", "b")}, input{"o", body})
+		if users(again) != users(out) {
+			t.Errorf("%s: %s, want %s", typ, users(again), users(out))
+		}
+	}
+	object := decode(t, record.Options{Rules: schema.Rules{MinRecords: 1}}, input{"o", `{"a":{"x":1}}`})
+	again := decode(t, record.Options{Table: object.schema, Rules: first}, input{"o", `{"a":{"x":1}}` + "\n" + `{"b":5}`})
+	if got := users(again); got != `{"a":{"x":1}}`+"\n"+`{"_rescued":"{\"[\\\"b\\\"]\":5}","a":null}` {
+		t.Errorf("an object: %s", got)
+	}
+}

@@ -75,9 +75,10 @@ type builder struct {
 	leaves  []schema.Leaf
 	columns []*column.Filler
 	full    bool
-	pins    []pinnedNode              // of the tree
-	fed     map[string]*column.Filler // by place: of places that feed columns elsewhere
-	met     map[string]bool           // places of pins of which some record had the key
+	pins    []pinnedNode                // of the tree
+	homes   map[*schema.Pin]schema.Type // of columns that several places feed
+	fed     map[string]*column.Filler   // by place: of places that feed columns elsewhere
+	met     map[string]bool             // places of pins of which some record had the key
 }
 
 // pinnedNode is the node of a place that a pin declares.
@@ -94,6 +95,7 @@ func (b *builder) build(s *schema.Schema, seen *schema.Shape) (*node, []*column.
 	b.full = b.rules.MaxColumns > 0 && len(b.leaves) >= b.rules.MaxColumns
 	root := &node{kind: schema.Struct, shape: seen}
 	pins := b.rules.Pinned()
+	b.homes = homesOf(s, pins)
 	b.fields(root, s.Fields, 0, pins)
 	root.closed = !b.room(root, pins) || len(root.fields) >= rootKeys(b.rules)
 	b.offsets(s)
