@@ -4,7 +4,7 @@
 
 .POSIX:
 .SUFFIXES:
-.PHONY: help build test prove nightly race check lint vuln lambda docker-test bench bench-compact bench-growth microbench chaos interop clean
+.PHONY: help build test prove nightly race check lint vuln lambda docker-test bench bench-compact bench-growth microbench chaos interop stores clean
 
 GO = go
 # A bound for what hangs, not for what is slow: tests have a budget of work, not of time.
@@ -102,6 +102,12 @@ chaos: ## torture processes on a real store and prove: KILLS=1000 STORE=minio or
 # Needs python3 with venv, mvn, and a Java of 17 or later on the PATH; fetches 2 GB once.
 interop: ## have all engines read what batcher published; writes docs/READERS.md
 	$(GO) run ./interop/cmd/readers -doc docs/READERS.md
+
+# Needs python3 with venv, mvn, and a Java of 17 or later on the PATH.
+ROUNDS = 20
+ONLY =
+stores: ## examine S3 stores and begin a pipeline on each: ROUNDS=20 ONLY=name; a full run writes docs/STORES.md
+	$(GO) run ./localdev/cmd/stores -rounds $(ROUNDS) -only "$(ONLY)" -doc docs/STORES.md
 
 clean: ## remove what the targets built
 	rm -rf bin dist

@@ -53,7 +53,7 @@ func createRace(ctx context.Context, env Env) error {
 // lost, earlier. So both soon meet at the instant of the look, wherever it is.
 func createRaceLarge(ctx context.Context, env Env) error {
 	until := time.Now().Add(env.Params.LargeTime)
-	h := heat{env: env, bodies: make([][]byte, 2)}
+	h := heat{env: env}
 	begun := time.Now()
 	if err := h.run(ctx, 0, []int{largeBody}, 0); err != nil {
 		return fmt.Errorf("a large body: %w", err)
@@ -83,7 +83,7 @@ func (e Env) race(ctx context.Context, keys int) error {
 	failures := make([]error, raceLanes)
 	for lane := range failures {
 		wg.Go(func() {
-			h := heat{env: e, bodies: make([][]byte, slices.Max(raceCounts))}
+			h := heat{env: e}
 			for !stop.Load() && ctx.Err() == nil {
 				n := int(next.Add(1) - 1)
 				if n >= keys {
@@ -106,10 +106,9 @@ func (e Env) race(ctx context.Context, keys int) error {
 	return ctx.Err()
 }
 
-// heat runs one race after another; it keeps the bodies, which may be large.
+// heat runs one race after another.
 type heat struct {
 	env    Env
-	bodies [][]byte
 	racers []racer // of the last race
 }
 
@@ -120,7 +119,7 @@ func (h *heat) run(ctx context.Context, n int, sizes []int, stagger time.Duratio
 	key := h.env.key(fmt.Sprintf("slot-%d", n))
 	h.racers = make([]racer, len(sizes))
 	for i, size := range sizes {
-		h.racers[i] = racer{store: stores[i%len(stores)], key: key, body: h.body(i, n, size)}
+		h.racers[i] = racer{store: stores[i%len(stores)], key: key, body: raceBody(i, n, size)}
 	}
 	start := make(chan struct{})
 	var wg sync.WaitGroup
@@ -136,13 +135,12 @@ func (h *heat) run(ctx context.Context, n int, sizes []int, stagger time.Duratio
 	return judge(h.racers)
 }
 
-// body is what a racer writes: nobody else writes the same.
-func (h *heat) body(i, key, size int) []byte {
-	if len(h.bodies[i]) != size {
-		h.bodies[i] = bytes.Repeat([]byte{byte('a' + i)}, size)
-	}
-	copy(h.bodies[i], fmt.Sprintf("%-*s", bodyHead, fmt.Sprintf("racer %d of key %d", i, key)))
-	return h.bodies[i]
+// raceBody is what a racer writes: nobody else writes the same. It is new each time, since a
+// client may go on to send a body whose answer has come.
+func raceBody(i, key, size int) []byte {
+	body := bytes.Repeat([]byte{byte('a' + i)}, size)
+	copy(body, fmt.Sprintf("%-*s", bodyHead, fmt.Sprintf("racer %d of key %d", i, key)))
+	return body
 }
 
 // sleep returns after d or at the end of the context.
