@@ -18,8 +18,8 @@ func (e *movedError) Error() string {
 // whoever moved the store away does not want a part of it to grow in its place. A root
 // that was never there is made by the first write.
 func (s *Store) stays() error {
+	home := s.home.Load() // before the look at the root, which another writer may be making
 	now, err := os.Stat(s.root)
-	home := s.home.Load()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && home != nil:
 		return &movedError{s.root}

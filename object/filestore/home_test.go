@@ -2,9 +2,11 @@ package filestore_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"batcher/object"
@@ -66,5 +68,25 @@ func TestAStoreThatIsMovedAwayDoesNotGrowAnew(t *testing.T) {
 	}
 	if err := put("f", object.IfAbsent); err != nil {
 		t.Errorf("moved back: %v", err)
+	}
+}
+
+// TestManyWritersMakeANewStore has writers begin at once where nothing is yet: a root
+// that another one has just made was not moved away.
+func TestManyWritersMakeANewStore(t *testing.T) {
+	for range 100 {
+		s, err := filestore.New(filepath.Join(t.TempDir(), "new"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				if _, err := s.Put(t.Context(), fmt.Sprintf("a/%d", i), []byte("x"), object.IfAbsent); err != nil {
+					t.Errorf("put: %v", err)
+				}
+			})
+		}
+		all.Wait()
 	}
 }
