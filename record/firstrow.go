@@ -53,6 +53,10 @@ func (r *reading) doubtful(columns known) bool {
 // compare counts the cells of a row that are values like those of the rows below,
 // and those that differ from them.
 func compare(row *sniffedRow, below []sniffedRow) (alike, unlike int) {
+	whole := slices.DeleteFunc(slices.Clone(below), func(b sniffedRow) bool { return b.wrong || len(b.cells) < len(row.cells) })
+	if len(whole) > 0 { // a footer, or a part of a row, says nothing of columns
+		below = whole
+	}
 	for i, cell := range row.cells {
 		switch mine, theirs := sort(cell), sortBelow(below, i); {
 		case theirs == 0 || mine == schema.SawBlank:
