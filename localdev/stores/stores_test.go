@@ -28,14 +28,15 @@ func TestTheDocumentHasARowForEveryStore(t *testing.T) {
 	}
 }
 
-// TestVerdicts is one round on each bucket of MinIO, and on everything when proving.
+// TestVerdicts is one round on each bucket of MinIO, and on those of Versity when
+// proving. The stores that must be refused need Java or Python: make stores has them.
 func TestVerdicts(t *testing.T) {
 	program, err := stores.Build(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, target := range stores.Targets() {
-		if !localdev.Proving() && !strings.HasPrefix(target.Name, "MinIO") {
+		if !target.Fit || !localdev.Proving() && !strings.HasPrefix(target.Name, "MinIO") {
 			continue
 		}
 		row, err := stores.Survey(t.Context(), program, target, 1)
