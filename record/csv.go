@@ -70,7 +70,8 @@ func (c *csvReader) sniff() error {
 		}
 	}
 	head := c.rest()[:min(len(c.rest()), headBytes)]
-	if last := bytes.LastIndexByte(head, c.newline); last >= 0 && (!c.eof || len(head) < len(c.rest())) {
+	last, goesOn := bytes.LastIndexByte(head, c.newline), !c.eof || len(head) < len(c.rest())
+	if last >= 0 && goesOn {
 		head = head[:last+1]
 	}
 	r, from := c.dialect.sniff(head)
@@ -81,7 +82,9 @@ func (c *csvReader) sniff() error {
 			c.doubt = c.dialect.Header == Named && r.doubtful(c.by.known)
 		}
 	}
-	c.cells = r.cells()
+	if c.cells = r.cells(); last < 0 && goesOn {
+		c.cells = 0 // the first row is longer than the head
+	}
 	if c.dialect.Header == Numbered && r.empty {
 		from = 0
 	}

@@ -104,6 +104,17 @@ func TestCSVWithoutKeys(t *testing.T) {
 	}
 }
 
+// TestCSVRowsThatAreLongerThanTheHead have their cells counted where they end.
+func TestCSVRowsThatAreLongerThanTheHead(t *testing.T) {
+	row := strings.Repeat("1234567;", 10_000) + "x\n"
+	for _, d := range []record.Dialect{{Header: record.Numbered}, {}} {
+		out := decode(t, csvOptions(d), input{"o", row + row + row})
+		if len(out.rows) != 3 || len(out.dead) > 0 || !strings.Contains(users(out), `"column_1":1234567`) {
+			t.Errorf("header %q: %d rows, dead %.200v", d.Header, len(out.rows), letters(out))
+		}
+	}
+}
+
 func TestCSVRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		body, rows, codes string
