@@ -101,14 +101,14 @@ func (f *Filler) Bool(row int, rep, v uint8) {
 // Value appends a value of a top-level column in the form that it has in Plain.
 func (f *Filler) Value(row int, plain []byte) {
 	f.present(row, 0)
-	f.Vector.Plain = append(f.Vector.Plain, plain...)
+	f.Plain = append(f.Plain, plain...)
 }
 
 // Has says whether the row has a value, in a column outside of lists.
 func (f *Filler) Has(row int) bool { return len(f.Def) == row+1 && f.Def[row] == f.MaxDef }
 
 // Latest is the value of the latest row, which has one, in the form that it has in Plain.
-func (f *Filler) Latest() []byte { return f.Vector.Plain[f.plain:] }
+func (f *Filler) Latest() []byte { return f.Plain[f.plain:] }
 
 // JSON is the value of the latest row, which has one, as Cursor.AppendJSON has it.
 func (f *Filler) JSON(t schema.Type) []byte {
@@ -124,22 +124,22 @@ func (f *Filler) JSON(t schema.Type) []byte {
 // no row has a value in both.
 func (f *Filler) Join(o *Filler) {
 	if o.Values > 0 {
-		plain := make([]byte, 0, len(f.Vector.Plain)+len(o.Vector.Plain))
+		plain := make([]byte, 0, len(f.Plain)+len(o.Plain))
 		at, from := 0, 0
 		for row := range f.Def {
 			switch {
 			case f.Def[row] == f.MaxDef:
 				size := valueSize(&f.Vector, at)
-				plain = append(plain, f.Vector.Plain[at:at+size]...)
+				plain = append(plain, f.Plain[at:at+size]...)
 				at += size
 			case o.Def[row] == o.MaxDef:
 				size := valueSize(&o.Vector, from)
-				plain = append(plain, o.Vector.Plain[from:from+size]...)
+				plain = append(plain, o.Plain[from:from+size]...)
 				from += size
 				f.Def[row] = f.MaxDef
 			}
 		}
-		f.Vector.Plain, f.Values = plain, f.Values+o.Values
+		f.Plain, f.Values = plain, f.Values+o.Values
 	}
 	o.Reset()
 }

@@ -64,7 +64,7 @@ func keyValues(rules schema.Rules, key string) ([][]byte, error) {
 			return nil, &KeyError{Key: key, Pattern: k.Path.String(), Column: c.Name, Wants: c.Type.String(), Value: said[i].Text, Naive: s.naives != nil}
 		}
 		if n.leaf.Values > 0 {
-			values[i] = n.leaf.Vector.Plain
+			values[i] = n.leaf.Plain
 		}
 	}
 	return values, nil

@@ -108,7 +108,7 @@ func (b *builder) offsets(s *schema.Schema) {
 	for _, p := range b.pins {
 		for _, f := range s.Fields {
 			if f.Name == p.pin.Offset && f.Key == "" && f.Type.Kind == schema.Int32 && p.kind == schema.Timestamp {
-				p.node.offset = b.fillers[f.ID]
+				p.offset = b.fillers[f.ID]
 			}
 		}
 	}

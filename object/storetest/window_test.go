@@ -28,7 +28,7 @@ func (l looking) Put(ctx context.Context, key string, body []byte, cond object.C
 	if len(body) > large {
 		time.Sleep(l.taking)
 	}
-	r, _, err := l.Store.Get(ctx, key, object.GetOptions{Limit: 1})
+	r, _, err := l.Get(ctx, key, object.GetOptions{Limit: 1})
 	if err == nil {
 		r.Close()
 		return object.Info{}, object.ErrExists
