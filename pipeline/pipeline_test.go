@@ -194,7 +194,7 @@ func TestAnObjectLargerThanABatchIsConsumedInRanges(t *testing.T) {
 	w.drop("big.ndjson", lines(0, 95))
 	w.drop("small.ndjson", lines(95, 5))
 	rep := w.run()
-	if rep.Rows.Written != 100 || rep.Batches < 10 {
+	if rep.Rows.Written != 100 || rep.Batches < 10 || rep.Objects.Read != 2 {
 		t.Fatalf("%+v", rep)
 	}
 	if again := w.run(); again.Outcome != pipeline.Empty {

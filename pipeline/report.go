@@ -55,6 +55,7 @@ type Report struct {
 	Unfounded   bool // there is no pipeline: the source has nothing to begin it with
 	planObjects int64
 	noops       int
+	last        string // key of the object that was read last
 }
 
 // ByteCounts are decoded bytes read and file bytes written.
@@ -89,6 +90,12 @@ func (r *Report) committed(p *prepared, out commit.Outcome) {
 	r.Objects.Replaced += b.Replaced.Count
 	r.Bytes.Read += b.Bytes
 	r.Objects.Read += b.Objects
+	if ranges := p.sealed.Batch.Ranges.Items; len(ranges) > 0 {
+		if ranges[0].From > 0 && ranges[0].Key == r.last {
+			r.Objects.Read-- // its first part was counted
+		}
+		r.last = ranges[len(ranges)-1].Key
+	}
 	r.Objects.Late += b.Late
 	for i := range p.sealed.Batch.Ranges.Items {
 		x := &p.sealed.Batch.Ranges.Items[i]
