@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,9 +48,11 @@ func admit(ctx context.Context, store object.Store) error {
 	return judge("store", findings)
 }
 
-// judge is the error for the first probe that failed, with its exit code. A store that
-// cannot be reached or refuses access is not one that breaks its promises.
+// judge is the error for the probe that failed, with its exit code: of several the first
+// that proves a promise broken. A store that cannot be reached, refuses access or
+// stumbles once is not one that breaks its promises.
 func judge(what string, findings []audit.Finding) error {
+	var open error
 	for _, f := range findings {
 		switch {
 		case f.Err == nil:
@@ -58,7 +61,7 @@ func judge(what string, findings []audit.Finding) error {
 		case f.Name == reachProbe:
 			return &exitError{Code: exitUnavailable, Err: fmt.Errorf("%w (%s)", f.Err, what)}
 		case errors.Is(f.Err, object.ErrDenied), errors.Is(f.Err, object.ErrUnknown), errors.Is(f.Err, object.ErrConflict):
-			return fmt.Errorf("%w (%s of the %s)", f.Err, f.Name, what)
+			open = cmp.Or(open, fmt.Errorf("%w (%s of the %s)", f.Err, f.Name, what))
 		default:
 			return &exitError{
 				Code: exitUnavailable, Err: fmt.Errorf("the %s cannot be used: %s: %w (%s)", what, f.Name, f.Err, f.Why),
@@ -66,7 +69,7 @@ func judge(what string, findings []audit.Finding) error {
 			}
 		}
 	}
-	return nil
+	return open
 }
 
 // doctor is the verb doctor: it judges the store by what a store needs, and the source by

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"batcher/audit"
+	"batcher/object"
 )
 
 const remoteFile = "pipeline: far\nstore: s3://misc/far\nsource: {files: {path: s3://misc/landing}}\n"
@@ -128,5 +131,27 @@ func TestTheCauseComesFirst(t *testing.T) {
 		if got := causeFirst(err); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// TestABrokenPromiseOutweighsAStumble judges a store of which one probe got no answer and
+// another saw two winners: it is refused for good, and not to be tried again.
+func TestABrokenPromiseOutweighsAStumble(t *testing.T) {
+	stumble := audit.Finding{Name: "create-if-absent", Err: fmt.Errorf("500: %w", object.ErrUnknown)}
+	broken := audit.Finding{Name: "create-race", Err: errors.New("2 of 3 racers were told that they created the key")}
+	for _, c := range []struct {
+		findings []audit.Finding
+		want     int
+	}{
+		{[]audit.Finding{{Name: "round-trip"}, stumble, broken}, exitUnavailable},
+		{[]audit.Finding{broken, stumble}, exitUnavailable},
+		{[]audit.Finding{stumble, {Name: "create-race"}}, exitTemporary},
+	} {
+		if err := judge("store", c.findings); classify(err).Code != c.want {
+			t.Errorf("%v: exit %d, want %d", err, classify(err).Code, c.want)
+		}
+	}
+	if err := judge("store", []audit.Finding{{Name: "create-race"}}); err != nil {
+		t.Error(err)
 	}
 }
