@@ -17,7 +17,7 @@ import (
 )
 
 // probeRoot is the folder below which stores are probed, each time in a folder of
-// its own. Nothing stays there, but for a probe that was killed; see the package
+// its own. Nothing stays there, except of a probe that was killed; see the package
 // comment for why that is not swept.
 const probeRoot = "_batcher/_probe/"
 

@@ -10,7 +10,7 @@ import (
 	"batcher/schema"
 )
 
-// Field is a place of the records: keys of the input joined by dots, [] behind
+// Field is a place of the records: keys of the input joined by dots, [] after
 // lists, keys with dots in them in double quotes.
 type Field struct{ Place schema.Place }
 

@@ -76,7 +76,7 @@ func (d *Decoder) object(o Object, in reader) (Result, error) {
 	return res, t.taken(err)
 }
 
-// finish reads what must be read behind the last record.
+// finish reads what must be read after the last record.
 func (d *Decoder) finish(t *tally) (Result, error) {
 	res := Result{Records: t.records, IDSum: t.sum, Container: d.in.kind}
 	more := t.stopped
@@ -116,7 +116,7 @@ type tally struct {
 	max     Object
 	in      reader
 	typed   *typedReader // in, where positions count records; else nil
-	to      int64        // position behind the last record consumed
+	to      int64        // position after the last record consumed
 	ended   bool         // the object ends there
 	stopped bool         // another record follows
 	records int64
@@ -139,7 +139,7 @@ func (t *tally) full() bool {
 		(t.max.MaxRecords > 0 && t.records >= t.max.MaxRecords)
 }
 
-// past says whether a record begins behind a limit. The first one never does but
+// past says whether a record begins after a limit. The first one never does except
 // for a limit that is a position.
 func (t *tally) past(rec *record) bool {
 	return t.max.To > 0 && rec.pos >= int64(t.max.To) || t.max.MaxBytes > 0 && t.records > 0 && t.bytes(rec.pos) >= t.max.MaxBytes

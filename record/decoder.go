@@ -11,7 +11,7 @@ import (
 
 // Decoder is one try to decode one batch: Decode for each object in order, then
 // Flush. It is not safe for concurrent use. After an error it is
-// spent, but for a BrokenError before which no record of the object was taken.
+// spent, except after a BrokenError before which no record of the object was taken.
 type Decoder struct {
 	opt      Options
 	limits   Limits
@@ -19,7 +19,7 @@ type Decoder struct {
 	in       container
 	text     window // its buffer goes from object to object
 	rec      record // the record at hand
-	received []byte // how it was received, if it was mended
+	received []byte // how it was received, if it was repaired
 	invalid  int    // bytes of the record at hand that only columns of bytes take
 	id       []byte // name of the source at hand, with room for an offset
 	phase    phase
@@ -156,7 +156,7 @@ func (d *Decoder) scan(rec *record) error {
 	return d.dead(rec, d.scanner.fault)
 }
 
-// carefully scans a record whose keys may be one but for case.
+// carefully scans a record whose keys may differ in case alone.
 func (d *Decoder) carefully(rec *record) bool {
 	d.scanner.careful, d.scanner.invalid = true, d.invalid
 	ok := rec.by.scan(rec)

@@ -80,7 +80,7 @@ func (d *Dialect) blank(line []byte) bool {
 	return len(withoutEnds(line)) == 0 || d.Comment != 0 && line[0] == d.Comment
 }
 
-// closing returns the index behind the quote that ends the cell whose content
+// closing returns the index after the quote that ends the cell whose content
 // begins at i, or -1, and how the content is written.
 func (d *Dialect) closing(text []byte, i int) (end int, as form) {
 	quote := byte(d.Quote)

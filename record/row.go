@@ -116,7 +116,7 @@ func withoutEnds(text []byte) []byte {
 }
 
 // quoted adds the cell that the quote at index at opens. It returns the index of
-// what ends the cell, or of what cannot stand behind it, or -1.
+// what ends the cell, or of what cannot follow it, or -1.
 func (r *row) quoted(text []byte, at int, d *Dialect, newline int) int {
 	end, form := d.closing(text, at+1)
 	if end < 0 {
@@ -173,7 +173,7 @@ func (s *signs) in(x uint64) uint64 {
 	return ^((a&low7+low7|a)&(b&low7+low7|b)&(c&low7+low7|c) | low7)
 }
 
-// word is the eight bytes of text from i on. Behind the end of text they are zero,
+// word is the eight bytes of text from i on. After the end of text they are zero,
 // which is no sign.
 func word(text []byte, i int) uint64 {
 	if i+8 <= len(text) {

@@ -22,7 +22,7 @@ const (
 // wins. A colon is one only if nothing else is: times have it.
 const candidates = ",\t;|:"
 
-// sniff completes what was not declared, but for the header, and returns the head as
+// sniff completes what was not declared, except the header, and returns the head as
 // it is cut so, and where in it the first row begins that is a record or the header.
 func (d Dialect) sniff(head []byte) (best reading, from int) {
 	if line, sign, ok := sepLine(head, d.newline); ok && (d.Delimiter == 0 || d.Delimiter == sign) {

@@ -20,7 +20,7 @@ type node struct {
 	kind             schema.Kind
 	precision, scale int
 	name             string
-	column           string // names from the table down, "[]" behind lists
+	column           string // names from the table down, "[]" after lists
 	parent           *node
 	shape            *schema.Shape  // nil where nothing is to be learned
 	fixed            bool           // published or pinned: the type never changes

@@ -190,7 +190,7 @@ func homed(pins []Pin, published *Schema) []Pin {
 }
 
 // home moves the pin to the first of its places whose key is that of a field, exactly
-// or but for case.
+// or except for case.
 func (p *Pin) home(fields []Field) {
 	for _, form := range []func(string) string{func(key string) string { return key }, Fold} {
 		for _, place := range p.Places {
