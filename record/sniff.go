@@ -228,10 +228,11 @@ func (r *reading) better(o *reading) bool {
 	return r.width > o.width
 }
 
-// preamble returns how many rows stand before the table, if that is beyond doubt:
-// nothing is in them, and no header is declared, or they are shorter, the empty cells at their ends not counted,
-// one of them is a single cell, nine of ten rows after them have as many cells as the
-// others, and these begin after a gap or with names over values that are none.
+// preamble returns how many rows are before the table, if that is beyond doubt. Either
+// they are empty, and nothing is declared of a header. Or they are shorter, where empty
+// cells at their ends do not count, one of them is a single cell, nine of ten rows after
+// them have as many cells as each other, and these begin after a gap or with names over
+// values that are none.
 func (r *reading) preamble() int {
 	blank := 0
 	for r.dialect.Header == "" && blank < len(r.rows) && r.rows[blank].filled() == 0 && !r.rows[blank].wrong {

@@ -94,7 +94,7 @@ func span(r source.Range) (from, to source.Position) {
 // their order. It reads segments and no source object: whether the objects are
 // still as the ranges say shows when they are opened.
 //
-// It fails with a GapError when a range begins behind the next position of its
+// It fails with a GapError when a range begins after the next position of its
 // object, and with a ChangedError when its key is consumed with other content.
 func (s *Source) Resolve(ctx context.Context, ranges []source.Range, progress *source.FilesProgress, set *Set) (Coverage, *Plan, error) {
 	if progress == nil {
@@ -182,7 +182,7 @@ func (s *Source) resolveOne(r source.Range, known *view, next map[string]source.
 	case !r.Was.IsZero() && s.cfg.OnChange == ReplaceChanged && (r.From != 0 || !r.Last):
 		return CoveredSome, &GapError{Key: r.Key, Position: 0, Reason: "what replaces an object is the whole of another"}
 	case r.From > open.Next || r.To < r.From:
-		return CoveredSome, &GapError{Key: r.Key, Position: open.Next, Reason: fmt.Sprintf("the range [%d, %d) begins behind it", r.From, r.To)}
+		return CoveredSome, &GapError{Key: r.Key, Position: open.Next, Reason: fmt.Sprintf("the range [%d, %d) begins after it", r.From, r.To)}
 	case begun && to <= open.Next:
 		return CoveredAll, nil
 	case r.From < open.Next:
