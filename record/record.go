@@ -172,7 +172,7 @@ const KeptBytes = 64 << 10
 //	utf8      invalid_utf8    is not UTF-8, or what was no letter of its encoding
 //	utf8      lone_surrogate  has half of a surrogate pair in an escape
 //	syntax    syntax          is not JSON
-//	syntax    trailing        has something behind its object
+//	syntax    trailing        has something after its object
 //	syntax    too_deep        is nested deeper than Limits.MaxDepth
 //	syntax    ragged          has more or fewer cells than the header
 //	syntax    bad_quote       has something between a closing quote and the next delimiter
@@ -222,7 +222,7 @@ func IDHash(name string, offset int64) source.Hash {
 	return idHash(append(buf, name...), offset)
 }
 
-// idHash hashes name and offset; it uses the room behind name.
+// idHash hashes name and offset; it uses the room after name.
 func idHash(name []byte, offset int64) source.Hash {
 	return xxh3.Hash128(binary.BigEndian.AppendUint64(name, uint64(offset))).Bytes()
 }
