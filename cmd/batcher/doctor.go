@@ -20,7 +20,7 @@ const reachTime = 4 * time.Second
 // The verdicts of doctor.
 const (
 	verdictFit         = "fit"
-	verdictUnfit       = "unfit"       // it answers, and breaks a promise or refuses access
+	verdictUnfit       = "unfit"       // it answers, and some probe failed
 	verdictUnreachable = "unreachable" // nobody answers, or it does not exist
 )
 
