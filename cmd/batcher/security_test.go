@@ -226,7 +226,7 @@ func TestACertificateOfAnOwnAuthority(t *testing.T) {
 	defer proxy.Close()
 	w := newWorld(t, g.server.EnvAt(proxy.URL), g.file)
 	r := w.run("run", "-q")
-	if r.code != exitUnavailable || !strings.Contains(r.stderr, "certificate is not trusted") || !strings.Contains(r.stderr, "ca_file") {
+	if r.code != exitUnavailable || !strings.Contains(r.stderr, "is not trusted (") || !strings.Contains(r.stderr, "ca_file") {
 		t.Errorf("untrusted: exit %d: %s", r.code, r.stderr)
 	}
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: proxy.Certificate().Raw})
