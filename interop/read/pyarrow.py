@@ -46,3 +46,5 @@ def read(table):
 
 
 answer(f"{pyarrow.__version__}, delta-rs {deltalake.__version__}", read)
+sys.stderr.flush()
+os._exit(0)  # threads of Arrow that still read would abort an interpreter that ends
