@@ -69,13 +69,17 @@ func (w *workload) measure(ctx context.Context, t *tools, dir string) (*row, err
 	return r, nil
 }
 
-// prepare makes the input and a chain that waits for it.
+// prepare makes the input and a chain that waits for it. The chain begins with an empty
+// object: a run that finds nothing begins none.
 func (s *stage) prepare(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(s.input), 0o755); err != nil {
 		return err
 	}
 	text := "pipeline: bench\nstore: ./lake\nsource: {files: {path: ./in, settle: 0s}}\n" + s.settings
 	if err := os.WriteFile(filepath.Join(s.dir, "pipeline.yaml"), []byte(text), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(s.input), "begin.ndjson"), nil, 0o644); err != nil {
 		return err
 	}
 	if _, err := measure(ctx, s.ours()); err != nil {
