@@ -147,8 +147,8 @@ func (w *walk) needs(seq manifest.Seq, key string) bool {
 }
 
 // size is that of an object that a manifest names, and whether it is there. That
-// something which is needed was not listed proves nothing: a listing may lag behind. It
-// is asked for.
+// something which is needed was not listed proves nothing: a listing may be late. It is
+// asked for.
 func (w *walk) size(ctx context.Context, seq manifest.Seq, key string) (int64, bool, error) {
 	size, ok := w.sizes[key]
 	if ok || !w.needs(seq, key) {

@@ -167,11 +167,11 @@ func (g *Gather) Schema() *schema.Schema { return g.decoder.Schema() }
 // alone is larger than a batch. The errors of record.Decoder.Decode pass through.
 func (g *Gather) Read(ctx context.Context, o Object, r io.Reader) error {
 	in := record.Object{Source: o.Info.Source(), From: o.Info.From, To: o.To}
-	switch n := len(g.ranges); {
-	case n > 0 && g.ranges[n-1].Key == o.Info.Key: // its next range
-		in.Header = g.ranges[n-1].Header
-	case o.Info.From > 0:
+	if o.Info.From > 0 {
 		in.Header = o.Info.Headed()
+		if n := len(g.ranges); n > 0 && g.ranges[n-1].Key == o.Info.Key { // its range before
+			in.Header = g.ranges[n-1].Header
+		}
 	}
 	if !o.Whole {
 		in.MaxBytes, in.MaxRecords = g.opts.Limits.Bytes, g.opts.Limits.Records

@@ -24,7 +24,7 @@ type Pattern struct {
 	fields []Field
 }
 
-// Field is a value that a pattern names, as it stands there.
+// Field is a value that a pattern names, as it is written there.
 type Field struct {
 	Name   string // {Name}, {Name:Type} or {Name:Type:Format}
 	Type   string // "" if none was given
@@ -46,7 +46,7 @@ const hiveNull = "__HIVE_DEFAULT_PARTITION__"
 var pieces = regexp.MustCompile(`\*\*/|\*\*|\*|\{[^{}/]*\}|[{}]`)
 
 // Compile reads a pattern: {name}, {name:type} and {name:type:format} are values, which
-// lie between two slashes, as does what * stands for; ** stands for any text, and **/
+// lie between two slashes, as does what * matches; ** matches any text, and **/
 // also for none. A value is as short as can be.
 func Compile(text string) (*Pattern, error) {
 	p := &Pattern{text: text}

@@ -75,7 +75,7 @@ func (d *Dialect) ends() int {
 	return int(d.newline)
 }
 
-// blank says whether a line is no row: nothing stands there, or a comment.
+// blank says whether a line is no row: it is empty, or a comment.
 func (d *Dialect) blank(line []byte) bool {
 	return len(withoutEnds(line)) == 0 || d.Comment != 0 && line[0] == d.Comment
 }

@@ -174,8 +174,8 @@ func yearsBelow(rows []sniffedRow, column int) (all bool) {
 	return all
 }
 
-// repeats says whether a cell of the row stands in its column below as well, but
-// not the whole row, which is a header again where files were put together.
+// repeats says whether a cell of the row is in its column below as well, but not the
+// whole row, which is a header again where files were put together.
 func (s *sniffedRow) repeats(below []sniffedRow) bool {
 	for _, row := range below {
 		if len(row.cells) != len(s.cells) || slices.EqualFunc(row.cells, s.cells, sameName) {

@@ -72,8 +72,8 @@ func keyValues(rules schema.Rules, key string) ([][]byte, error) {
 
 // keyed gives rows the values that the keys of their objects say.
 type keyed struct {
-	fillers []*column.Filler // of the tree at hand; nil where the table has no such column
-	source  []byte           // whose values are at hand; nil: nobody's
+	fillers []*column.Filler // of the current tree; nil where the table has no such column
+	source  []byte           // whose values these are; nil: nobody's
 	values  [][]byte
 }
 

@@ -26,7 +26,7 @@ func offsetRules(t *testing.T, place, format string) schema.Rules {
 
 func TestOffsetsOfTimes(t *testing.T) {
 	for name, c := range map[string]struct{ place, format, body, want string }{
-		"cut behind microseconds": {"t", "", `{"t":"2024-01-01T12:00:00.1234567-08:00"}`,
+		"cut after microseconds": {"t", "", `{"t":"2024-01-01T12:00:00.1234567-08:00"}`,
 			`{"_rescued":"{\"t\":\"2024-01-01T12:00:00.1234567-08:00\"}","off":-480,"t":"2024-01-01T20:00:00.123456Z"}`},
 		"no such offset":     {"t", "", `{"t":"2024-01-01T12:00:00+25:00"}`, `{"_rescued":"{\"t\":\"2024-01-01T12:00:00+25:00\"}","off":null,"t":null}`},
 		"blanks around it":   {"t", "", `{"t":" 2024-01-01T12:00:00+02 "}`, `{"off":120,"t":"2024-01-01T10:00:00.000000Z"}`},
@@ -66,9 +66,9 @@ func TestOffsetsOfPlaces(t *testing.T) {
 	}
 }
 
-// TestOffsetsOfMendedRecords has a container whose record is read twice, because some
+// TestOffsetsOfRepairedRecords has a container whose record is read twice, because some
 // text in it is no UTF-8.
-func TestOffsetsOfMendedRecords(t *testing.T) {
+func TestOffsetsOfRepairedRecords(t *testing.T) {
 	body := avroFile(`{"name":"t","type":"string"},{"name":"s","type":"string"}`, text("2024-01-01T12:00:00+02:00")+text("\xff"), text("2024-01-01T12:00:00+03:00")+text("x"))
 	opt := record.Options{Rules: offsetRules(t, "t", ""), Format: record.Format{Kind: record.Avro, Invalid: record.Replace}}
 	out := decode(t, opt, input{"o.avro", body})

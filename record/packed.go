@@ -236,7 +236,7 @@ type lz4Reader struct {
 	ended bool // the stored bytes ended inside of a frame
 }
 
-// isLZ4 knows frames of lz4, also behind some that are skippable; where these go on out
+// isLZ4 knows frames of lz4, also after some that are skippable; where these go on out
 // of sight, the name tells.
 func isLZ4(in *bufio.Reader, name string) bool {
 	head, _ := in.Peek(4)

@@ -100,7 +100,7 @@ func (b *builder) choose() []choice {
 	return out
 }
 
-// settle leaves one value of each column in the row at hand: the one of the place that
+// settle leaves one value of each column in the current row: the one of the place that
 // goes first. What other places have besides is rescued, unless it is the same.
 func (s *scanner) settle() {
 	for i := range s.choices {
@@ -122,7 +122,7 @@ func (s *scanner) settle() {
 	}
 }
 
-// joinPlaces moves all values of the block at hand into the columns that it has.
+// joinPlaces moves all values of the current block into the columns that it has.
 func (d *Decoder) joinPlaces() {
 	for _, c := range d.scanner.choices {
 		c.home.Pad(d.rows)

@@ -105,7 +105,7 @@ func (r *row) last(text []byte, from int) {
 	r.text, r.cells = text, append(r.cells, cell{from: from, to: to})
 }
 
-// withoutEnds is text without what stands before the newline of its line: a carriage
+// withoutEnds is text without what is before the newline of its line: a carriage
 // return of CRLF, or several of them, as a CRLF becomes where its newline is translated
 // once more.
 func withoutEnds(text []byte) []byte {

@@ -18,19 +18,19 @@ type scanner struct {
 	careful  bool // keys of an object that are one but for case are told apart
 	fault    fault
 	scratch  []byte
-	invalid  int             // invalid bytes in the record at hand that columns of bytes may take
+	invalid  int             // invalid bytes in the current record that columns of bytes may take
 	rescued  []byte          // JSON object with what the columns do not take; empty if nothing
 	dropped  []byte          // heads of values that are counted and kept nowhere
 	misfits  []misfit        // what is in rescued and dropped
-	uses     []use           // keys that were read as those of other fields in the record at hand
-	widened  []*node         // whose first value beyond a double's whole numbers is in the record at hand
+	uses     []use           // keys that were read as those of other fields in the current record
+	widened  []*node         // whose first value beyond a double's whole numbers is in the current record
 	contract schema.Contract // for values that a column does not take
 	frozen   bool            // the contract also holds for keys without a column
 	others   keySet          // paths of unknown keys, to find duplicates
 	path     []byte
 	naives   map[string]*naives // by column
 	choices  []choice           // columns that several places feed
-	serial   int64              // of the record at hand in the batch
+	serial   int64              // of the current record in the batch
 }
 
 // keySet finds keys that stand twice where no node remembers them.
@@ -80,7 +80,7 @@ func (s *scanner) widen(n *node) {
 	s.widened = append(s.widened, n)
 }
 
-// taught learns from the record at hand, which became a row.
+// taught learns from the current record, which became a row.
 func (s *scanner) taught() {
 	for _, n := range s.widened {
 		n.shape.See(schema.SawWideInt)
@@ -89,7 +89,7 @@ func (s *scanner) taught() {
 	s.used()
 }
 
-// untaught forgets what the record at hand, which became no row, would have taught.
+// untaught forgets what the current record, which became no row, would have taught.
 func (s *scanner) untaught() {
 	for _, n := range s.widened {
 		n.wide = false

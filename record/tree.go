@@ -30,7 +30,7 @@ type node struct {
 	unit             schema.Unit    // Timestamp: what a number means
 	reads            writing        // Timestamp, Date, Bool: how its texts are written
 	offset           *column.Filler // Timestamp: of the column that keeps the UTC offsets of its texts; nil: none does
-	missing          []byte         // JSON text that stands for a missing key; nil: null
+	missing          []byte         // JSON text in place of a missing key; nil: null
 	depth            int            // objects and lists around a value
 	width            int            // leaves of the column the node belongs to
 	def              uint8          // level at which the place is present

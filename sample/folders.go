@@ -90,7 +90,7 @@ func kindOf(values []string) schema.Kind {
 	return schema.String
 }
 
-// warnOfFolders says that values which stand in the names of folders alone are not read,
+// warnOfFolders says that values which the names of folders alone have are not read,
 // of folders that a pattern has not.
 func (s *Sample) warnOfFolders(pattern string) {
 	var names []string

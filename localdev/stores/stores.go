@@ -6,7 +6,7 @@
 // Invariants: every round has a prefix of its own; what the program prints and its exit
 // code are the only witnesses; a store that cannot be started is an error and no row.
 //
-// It never judges a store itself: what is expected of one (Target.Fit) is held against
+// It never judges a store itself: what is expected of one (Target.Fit) is checked against
 // the verdicts by whoever asks.
 package stores
 
